@@ -1,0 +1,354 @@
+# cpt_control(): every hyperparameter, its range, its default and why.
+# The defaults are the formals of cpt_control(); type, range and text are
+# `control_table`. Checking, printing and the help page are driven by these two.
+# This file must not know the data or the engine.
+
+# One row per field, in the order of the formals.
+# type: "whole", "number", "flag" or "choice"; above: `min` itself is not allowed.
+control_field <- function(name, type, min, max, group, about, above = FALSE,
+                          choices = NULL) {
+  list(name = name, type = type, min = min, max = max, above = above,
+       group = group, about = about, choices = choices)
+}
+
+# Largest count the engine takes (a 32-bit integer).
+count_max <- .Machine$integer.max
+
+control_table <- list(
+  control_field("max_depth", "whole", 0, 20, "tree",
+    paste(
+      "Deepest level of the tree; the root is level 0, so `max_depth = 0` is a tree",
+      "without a split. Six levels (at most 64 leaves) are still readable; this is",
+      "the first argument to turn."
+    )),
+  control_field("max_leaves", "whole", 1, Inf, "tree",
+    paste(
+      "Most leaves of the tree; `Inf` or `NULL` for no limit. No limit by default,",
+      "since `max_depth` already is one."
+    )),
+  control_field("max_facets", "whole", 1, 1000, "tree",
+    paste(
+      "Most facets (linear experts) of the polytope of a node. 1 gives an ordinary",
+      "oblique tree. Facets that are not needed are removed after training, so 20",
+      "costs time but not readability."
+    )),
+  control_field("min_split_obs", "number", 2, Inf, "tree",
+    "A node of a smaller total weight is not split. 20 as in 'rpart'."),
+  control_field("min_leaf_obs", "number", 1, Inf, "tree",
+    "Smallest total weight of a leaf. 7 as in 'rpart' (a third of `min_split_obs`)."),
+  control_field("min_gain", "number", 0, 1, "tree",
+    paste(
+      "A split must lower the loss by at least this share of the loss of the root.",
+      "Small, so that it only stops splits that do nothing."
+    )),
+  control_field("starts", "whole", 1, 100, "grow",
+    paste(
+      "Random starts per split, judged by the gain of the hard split. The start",
+      "matters; more starts cost time in proportion."
+    )),
+  control_field("validation", "number", 0, 0.5, "grow",
+    paste(
+      "Share of the rows (of each class) held out to choose the depth and the best",
+      "state of the joint training. 0 by default: all rows train."
+    )),
+  control_field("choose_depth", "flag", NA, NA, "grow",
+    "Choose the depth by the loss on the held-out rows? Needs `validation` above 0."),
+  control_field("standardize", "choice", NA, NA, "grow", choices = c("columns", "matrix", "none"),
+    paste(
+      "Scaling of the predictors inside the engine: each column by its own mean and",
+      "standard deviation, the whole `\"matrix\"` by one of each (for pixels and",
+      "other columns of one unit), or not at all. By column, so that units do not",
+      "matter."
+    )),
+  control_field("grow_epochs", "whole", 1, count_max, "grow",
+    "Passes over the rows of a node when its split is trained alone."),
+  control_field("grow_min_steps", "whole", 1, count_max, "grow",
+    paste(
+      "Fewest optimiser steps per split, so that small nodes, where a pass is one",
+      "step, are trained too."
+    )),
+  control_field("grow_rate", "number", 0, Inf, "grow", above = TRUE,
+    "Step size of the optimiser (Adam) for a split trained alone."),
+  control_field("refine_epochs", "whole", 0, count_max, "refine",
+    paste(
+      "Passes over all rows when all splits are trained together. 0 leaves the greedy",
+      "tree as it is. The second argument to turn: more epochs give a better tree in",
+      "proportional time."
+    )),
+  control_field("refine_min_steps", "whole", 1, count_max, "refine",
+    paste(
+      "Fewest optimiser steps of the joint training, so that small data, where a",
+      "pass is one step, are trained too. Every round that removes facets takes half",
+      "of them."
+    )),
+  control_field("refine_rate", "number", 0, Inf, "refine", above = TRUE,
+    paste(
+      "Step size of the optimiser for the joint training. Smaller than `grow_rate`,",
+      "since it starts from a good tree."
+    )),
+  control_field("batch_size", "whole", 1, count_max, "refine",
+    "Rows per optimiser step."),
+  control_field("lambda_start", "number", 0, Inf, "refine", above = TRUE,
+    paste(
+      "Steepness of the gates when the joint training begins. Soft, so that rows near",
+      "a border are still seen by both sides."
+    )),
+  control_field("lambda_end", "number", 0, Inf, "refine", above = TRUE,
+    paste(
+      "Steepness of the gates at its end; at least `lambda_start`. Steep, so that the",
+      "soft tree has become the hard one."
+    )),
+  control_field("weight_rate", "number", 0, Inf, "refine", above = TRUE,
+    paste(
+      "Step size for the logarithm of the facet weights `r`, relative to the others.",
+      "3, so that facets that are not needed can fade within the steps given."
+    )),
+  control_field("dropout", "number", 0, 0.95, "refine",
+    paste(
+      "Share of the predictors hidden at random in each step of training. 0 by",
+      "default; 0.2 to 0.5 helps with many columns."
+    )),
+  control_field("reach_tolerance", "number", 0, 0.1, "refine",
+    paste(
+      "A row is followed into a branch only if it arrives there with at least this",
+      "probability. Saves most of the time and changes little."
+    )),
+  control_field("prior_weight", "number", 0, Inf, "prior",
+    paste(
+      "Weight of the priors: 1 counts them once per data set, as in the paper, 0 not",
+      "at all. 0.1 by default: at 1 they outweigh the few rows of a deep node. Raise",
+      "it for fewer facets."
+    )),
+  control_field("gamma0", "number", 0, Inf, "prior", above = TRUE,
+    paste(
+      "Mass of the gamma process of the facet weights: a smaller value leaves fewer",
+      "facets."
+    )),
+  control_field("c0", "number", 0, Inf, "prior", above = TRUE,
+    "Rate of the gamma process: a larger value shrinks the facet weights more."),
+  control_field("a_beta", "number", 0, Inf, "prior", above = TRUE,
+    paste(
+      "Shape of the inverse-gamma variance of every coefficient: a smaller value has",
+      "heavier tails."
+    )),
+  control_field("e0", "number", 0, Inf, "prior", above = TRUE,
+    "Shape of the gamma prior on the scale of these variances."),
+  control_field("f0", "number", 0, Inf, "prior", above = TRUE,
+    paste(
+      "Rate of the gamma prior on the scale of these variances: a larger value",
+      "shrinks the coefficients more."
+    )),
+  control_field("facet_tolerance", "number", 0, 0.1, "prior",
+    paste(
+      "Share of the rows of a node that may change sides when facets are removed. 0",
+      "by default: removing facets changes nothing."
+    ))
+)
+names(control_table) <- vapply(control_table, `[[`, "", "name")
+
+control_groups <- c(
+  tree = "Tree", grow = "Growing", refine = "Joint training", prior = "Priors and facets"
+)
+
+#' Settings of a convex polytope tree
+#'
+#' Every setting of [cpt()] that is not about the data. Each can also be given
+#' to `cpt()` directly, as in `cpt(y ~ ., d, max_depth = 4)`; given in both
+#' places, the one in `cpt()` wins.
+#'
+#' Turn `max_depth` first, then `refine_epochs`, then `max_facets`. If the tree
+#' fits the training rows much better than new rows, raise `min_leaf_obs`,
+#' `dropout` (many columns) or `prior_weight`, or hold rows out by `validation`.
+#'
+#' @eval control_params()
+#'
+#' @return A named list of class `cpt_control` with one element per argument.
+#'   `max_leaves` is `Inf` when there is no limit.
+#' @seealso [cpt()]
+#' @examples
+#' cpt_control(max_depth = 3, refine_epochs = 100)
+#'
+#' # a value out of range is told at once
+#' try(cpt_control(max_depth = 0.5))
+#' @export
+cpt_control <- function(max_depth = 6,
+                        max_leaves = NULL,
+                        max_facets = 20,
+                        min_split_obs = 20,
+                        min_leaf_obs = 7,
+                        min_gain = 1e-4,
+                        starts = 3,
+                        validation = 0,
+                        choose_depth = FALSE,
+                        standardize = "columns",
+                        grow_epochs = 20,
+                        grow_min_steps = 500,
+                        grow_rate = 0.03,
+                        refine_epochs = 40,
+                        refine_min_steps = 400,
+                        refine_rate = 0.02,
+                        batch_size = 1000,
+                        lambda_start = 0.5,
+                        lambda_end = 4,
+                        weight_rate = 3,
+                        dropout = 0,
+                        reach_tolerance = 1e-3,
+                        prior_weight = 0.1,
+                        gamma0 = 1,
+                        c0 = 1,
+                        a_beta = 1,
+                        e0 = 1,
+                        f0 = 1,
+                        facet_tolerance = 0) {
+  values <- mget(names(control_table))
+  values["max_leaves"] <- list(values$max_leaves %||% Inf)
+  control <- Map(check_field, values, control_table)
+  check_control_together(control)
+  structure(control, class = "cpt_control")
+}
+
+check_field <- function(value, field) {
+  if (field$type == "flag") return(check_flag(value, field$name))
+  if (field$type == "choice") return(check_choice(value, field$name, field$choices))
+  # `Inf` is not a whole number, but it is how "no limit" is written.
+  if (field$name == "max_leaves" && identical(value, Inf)) return(Inf)
+  check_number(value, field$name, field$min, field$max,
+    whole = field$type == "whole", above = field$above)
+}
+
+# What no field can know alone.
+check_control_together <- function(control) {
+  if (control$lambda_end < control$lambda_start) {
+    start <- describe(control$lambda_start)
+    end <- describe(control$lambda_end)
+    cpt_abort(c(
+      "{.arg lambda_end} must not be smaller than {.arg lambda_start}.",
+      x = "{.arg lambda_start} is {start} and {.arg lambda_end} is {end}.",
+      i = "The gates become steeper during training; give both to change both."
+    ))
+  }
+  if (control$choose_depth && control$validation == 0) {
+    cpt_abort(c(
+      "`choose_depth = TRUE` needs rows to judge the depth by.",
+      i = "Give a share of rows to hold out, for example `validation = 0.2`."
+    ))
+  }
+  invisible(control)
+}
+
+# Fields given by name in cpt(...) ----------------------------------------------
+
+# Names that other packages use for the same thing.
+control_aliases <- c(
+  minsplit = "min_split_obs", minbucket = "min_leaf_obs", cp = "min_gain",
+  minnodesize = "min_leaf_obs", leafminobs = "min_leaf_obs", depth = "max_depth",
+  epochs = "refine_epochs", lambda = "lambda_end", lr = "refine_rate",
+  learningrate = "refine_rate", nthread = "threads", nthreads = "threads",
+  numthreads = "threads", naaction = "na_action", caseweights = "weights"
+)
+
+# `control` with the fields of `dots` put in; a field in `dots` wins.
+control_merge <- function(control, dots, arguments = character()) {
+  if (!inherits(control, "cpt_control")) control <- control_from_list(control, arguments)
+  if (length(dots) == 0L) return(control)
+  check_control_names(names(dots), length(dots), arguments)
+  fields <- unclass(control)
+  fields[names(dots)] <- dots
+  do.call(cpt_control, fields)
+}
+
+# A plain named list is what `update()` and do.call() users write.
+control_from_list <- function(control, arguments) {
+  if (!is.list(control) || is.object(control)) {
+    got <- describe(control)
+    cpt_abort(c(
+      "{.arg control} must be made by `cpt_control()`, not {got}.",
+      i = "For example `control = cpt_control(max_depth = 4)`."
+    ))
+  }
+  check_control_names(names(control), length(control), character())
+  do.call(cpt_control, control)
+}
+
+check_control_names <- function(names, n, arguments) {
+  if (n > 0L && (is.null(names) || any(!nzchar(names)))) {
+    cpt_abort(c(
+      "Arguments after the data must be named.",
+      x = "{sum(!nzchar(names %||% character(n)))} of them {?has/have} no name.",
+      i = "For example `max_depth = 4`; see `?cpt_control` for all names."
+    ))
+  }
+  fields <- names(control_table)
+  unknown <- setdiff(names, fields)
+  if (length(unknown) > 0L) abort_unknown(unknown, c(fields, arguments))
+  twice <- unique(names[duplicated(names)])
+  if (length(twice) > 0L) cpt_abort("{.arg {twice[1]}} is given more than once.")
+  invisible(names)
+}
+
+abort_unknown <- function(unknown, known) {
+  first <- unknown[1L]
+  alias <- control_aliases[gsub("[._]", "", tolower(first))]
+  hint <- if (!is.na(alias) && alias %in% known) unname(alias) else nearest_name(first, known)
+  others <- name_text(unknown[-1L])
+  cpt_abort(c(
+    "There is no argument {.arg {first}}.",
+    x = if (length(unknown) > 1L) "Also unknown: {others}.",
+    i = if (!is.null(hint)) "Did you mean {.arg {hint}}?",
+    i = if (first == "subset") "{.arg subset} goes with a formula; else take rows of `x` and `y`.",
+    i = "`?cpt_control` lists all settings."
+  ))
+}
+
+# For the engine -----------------------------------------------------------------
+
+# The engine wants integers where we have whole numbers, and 0 for "no limit".
+control_options <- function(control) {
+  control$max_leaves <- if (is.finite(control$max_leaves)) control$max_leaves else 0
+  control$max_leaves <- min(control$max_leaves, count_max)
+  whole <- vapply(control_table, function(f) f$type == "whole", NA)
+  control[whole] <- lapply(unclass(control)[whole], as.integer)
+  unclass(control)
+}
+
+# Printing and documentation -----------------------------------------------------
+
+#' @export
+print.cpt_control <- function(x, ...) {
+  cat(format(x, ...), sep = "\n")
+  invisible(x)
+}
+
+#' @export
+format.cpt_control <- function(x, ...) {
+  now <- unclass(x)
+  standard <- unclass(cpt_control())
+  changed <- !mapply(identical, now, standard[names(now)])
+  value <- vapply(now, function(v) format(v, digits = 6L), "")
+  width <- max(nchar(names(now)))
+  line <- paste0("  ", formatC(names(now), width = -width), "  ",
+    formatC(value, width = -max(nchar(value))), ifelse(changed, "  *", ""))
+  group <- vapply(control_table[names(now)], `[[`, "", "group")
+  blocks <- lapply(names(control_groups), function(g) {
+    c(paste0(control_groups[[g]], ":"), sub(" +$", "", line[group == g]))
+  })
+  c("<cpt_control>", unlist(blocks), if (any(changed)) "* not the default")
+}
+
+# roxygen2 calls this: one @param per field, from the table and the formals.
+control_params <- function() {
+  defaults <- formals(cpt_control)
+  vapply(control_table, function(f) {
+    range <- switch(f$type,
+      flag = "`TRUE` or `FALSE`",
+      choice = enumerate_or(paste0("`\"", f$choices, "\"`")),
+      range_text(f$min, if (f$max == count_max) Inf else f$max, f$type == "whole", f$above)
+    )
+    type <- switch(f$type,
+      whole = "integer", number = "double", flag = "logical", choice = "character"
+    )
+    default <- deparse1(defaults[[f$name]])
+    paste0("@param ", f$name, " (*", type, "*, ", sub("^a ", "", range),
+      ") ", f$about, " Default `", default, "`.")
+  }, "", USE.NAMES = FALSE)
+}

@@ -1,0 +1,29 @@
+# The package as a whole: its help page, what it imports and its native library.
+# This file must not hold any function of the model.
+
+#' cptree: convex polytope trees
+#'
+#' A convex polytope tree is a single decision tree whose splits ask "is this row
+#' inside a convex polytope?". One such split can cut out a region for which an
+#' ordinary tree needs dozens of splits, so the tree stays small enough to read.
+#'
+#' Begin with [cpt()]; [cpt_control()] has all settings, [rings] a first data set.
+#'
+#' @section Options:
+#' - `options(cptree.threads = )`: threads to use when the argument `threads` is
+#'   not given. Next comes the environment variable `CPTREE_THREADS`, then 2.
+#' - `options(cptree.verbose = )`: show progress when the argument `verbose` is
+#'   not given? `interactive()` by default; never inside knitr.
+#'
+#' @references Armandpour, M., Sadeghian, A. and Zhou, M. (2021). Convex Polytope
+#'   Trees. *Advances in Neural Information Processing Systems* 34.
+#'
+#' @useDynLib cptree, .registration = TRUE
+#' @importFrom Rcpp evalCpp
+#' @importFrom RcppParallel RcppParallelLibs
+#' @importFrom rlang %||%
+#' @importFrom methods as
+#' @importClassesFrom Matrix dgCMatrix CsparseMatrix Matrix
+#' @importFrom Matrix sparseMatrix
+#' @keywords internal
+"_PACKAGE"

@@ -1,0 +1,178 @@
+# The bridge: a mold (blueprint.R) and the settings go to the engine, and what
+# comes back becomes a fitted tree. Also here: held-out rows, progress, and what
+# the stored call may hold.
+# This file must not know formulas or how columns are coded.
+
+# Everything about a call of cpt() that is not data, checked before the data is.
+fit_settings <- function(control, dots, na_action, seed, threads, verbose,
+                         arguments = character()) {
+  list(
+    control = control_merge(control, dots, arguments),
+    na_action = check_choice(na_action, "na_action", c("fail", "omit", "impute")),
+    seed = check_seed(seed),
+    threads = resolve_threads(threads),
+    verbose = resolve_verbose(verbose)
+  )
+}
+
+fit_mold <- function(mold, settings, call) {
+  seed <- resolve_seed(settings$seed)
+  control <- settings$control
+  valid <- hold_out(mold, control$validation, seed)
+  options <- c(control_options(control), list(
+    task = mold$task, n_classes = length(mold$levels),
+    seed = seed, threads = settings$threads
+  ))
+  start <- proc.time()[["elapsed"]]
+  fit <- run_engine(mold, valid, options, settings$verbose)
+  time <- proc.time()[["elapsed"]] - start
+  new_cpt(mold, fit, control, seed, time, bare_call(call))
+}
+
+# The engine's errors keep their text as the cause; an interrupt is no error
+# and passes through.
+run_engine <- function(mold, valid, options, verbose) {
+  on_tick <- if (verbose) progress_bar()
+  tryCatch(
+    engine_fit(mold$x, mold$y, mold$weights, valid, options, on_tick),
+    error = function(e) {
+      cpt_abort(c(
+        "The tree could not be fitted.",
+        i = "The engine stopped; the reason is given below."
+      ), "cpt_error_engine", parent = e)
+    }
+  )
+}
+
+# Held-out rows ------------------------------------------------------------------
+
+# TRUE for the rows held out: the same share of every class, chosen by the seed
+# alone. R's random stream is not touched.
+hold_out <- function(mold, share, seed) {
+  n <- length(mold$weights)
+  valid <- logical(n)
+  if (share == 0) return(valid)
+  group <- if (mold$task == "classification") mold$y else integer(n)
+  key <- random_keys(seed, n)
+  # A row of weight 0 is not there, so it can judge nothing.
+  for (rows in split(which(mold$weights > 0), group[mold$weights > 0])) {
+    size <- min(round(share * length(rows)), length(rows) - 1)
+    valid[rows[order(key[rows])[seq_len(size)]]] <- TRUE
+  }
+  if (!any(valid)) {
+    text <- describe(share)
+    cpt_abort(c(
+      "{.arg validation} holds out no row.",
+      x = "A share of {text} of each class is less than one row.",
+      i = "Raise {.arg validation}, or set it to 0 to train on all rows."
+    ), "cpt_error_data")
+  }
+  valid
+}
+
+# n whole numbers from the combined generator of L'Ecuyer (1988). Products stay
+# below 2^53, so doubles are exact and every machine gives the same.
+random_keys <- function(seed, n) {
+  m1 <- 2147483563
+  m2 <- 2147483399
+  a <- (seed %% m1 + 40014 * (seed %/% m1)) %% (m1 - 1) + 1
+  for (i in 1:20) a <- (40014 * a) %% m1
+  # A square takes neighbouring seeds apart; products of one state would not.
+  b <- ((a %% 94906249)^2) %% (m2 - 1) + 1
+  key <- double(n)
+  for (i in seq_len(n)) {
+    a <- (40014 * a) %% m1
+    b <- (40692 * b) %% m2
+    key[i] <- (a - b) %% (m1 - 1)
+  }
+  key
+}
+
+# Progress -------------------------------------------------------------------------
+
+# A function for the engine to call; the bar ends with the frame that asked for it.
+progress_bar <- function(frame = parent.frame()) {
+  steps <- 1000
+  bar <- cli::cli_progress_bar(
+    total = steps, clear = TRUE, .envir = frame,
+    # Short enough for 80 columns; a longer line would lose the time left.
+    format = "{cli::pb_bar} {cli::pb_percent} {cli::pb_extra$text} | {cli::pb_eta} left",
+    extra = list(text = "starting")
+  )
+  function(stage, epoch, epochs, loss, done) {
+    cli::cli_progress_update(
+      id = bar, set = min(steps, max(0, floor(steps * done))), .envir = frame,
+      extra = list(text = progress_text(stage, epoch, epochs, loss))
+    )
+    invisible(NULL)
+  }
+}
+
+progress_text <- function(stage, epoch, epochs, loss) {
+  loss <- if (is.finite(loss)) paste0(", loss ", formatC(loss, digits = 4L, format = "g"))
+  paste0(stage, " ", epoch, "/", epochs, loss)
+}
+
+# The fitted object ------------------------------------------------------------------
+
+# See "The fitted object" in ?cpt. A plain list: no pointer, environment or data.
+new_cpt <- function(mold, fit, control, seed, time, call) {
+  n <- length(mold$weights)
+  stopifnot(
+    "the engine must return a leaf for every row" = length(fit$where) == n,
+    "the engine must return the leaves of its own tree" = all(fit$where %in% fit$tree$node)
+  )
+  where <- as.integer(fit$where)
+  residuals <- training_residuals(fit$tree, where, mold)
+  names(where) <- names(residuals) <- mold$row_names
+  structure(list(
+    call = call,
+    task = mold$task,
+    outcome = mold$outcome,
+    levels = mold$levels,
+    blueprint = mold$blueprint,
+    tree = fit$tree,
+    where = where,
+    residuals = residuals,
+    control = control,
+    history = as.data.frame(fit$history, stringsAsFactors = FALSE),
+    seed = seed,
+    nobs = n,
+    na = mold$na,
+    time = time,
+    version = as.character(getNamespaceVersion("cptree"))
+  ), class = "cpt")
+}
+
+# Regression: outcome minus fitted value. Classification: 1 where the predicted
+# class of the leaf is not the row's class.
+training_residuals <- function(tree, where, mold) {
+  leaf <- match(where, tree$node)
+  if (mold$task == "regression") return(mold$y - tree$value[leaf, 1L])
+  class <- node_class(node_prob(tree))[leaf]
+  as.double(class - 1L != mold$y)
+}
+
+# The stored call ----------------------------------------------------------------------
+
+# do.call() puts the data itself into the call. Keep names, expressions and single
+# values; put the name of the argument in place of everything else.
+bare_call <- function(call) {
+  parts <- as.list(call)
+  parts[[1L]] <- quote(cpt)
+  for (i in seq_along(parts)[-1L]) {
+    value <- parts[[i]]
+    if (is.call(value) && identical(value[[1L]], quote(`~`))) {
+      parts[[i]] <- bare_tilde(value)
+    } else if (!is_small(value)) {
+      parts[[i]] <- as.name(names(parts)[i])
+    }
+  }
+  as.call(parts)
+}
+
+is_small <- function(x) {
+  if (rlang::is_quosure(x)) return(FALSE)
+  is.symbol(x) || is.call(x) || is.null(x) || inherits(x, "cpt_control") ||
+    (is.atomic(x) && length(x) <= 1L && is.null(attributes(x)))
+}

@@ -1,0 +1,382 @@
+// boundary.cpp: the only file that knows R. Lists become options and trees by
+// name, threads are RcppParallel's, C++ errors become R conditions.
+// The engine runs on a thread of its own and never touches R; meanwhile R's main
+// thread waits, looks for interrupts and passes progress on.
+#include <Rcpp.h>
+// RcppParallel's TBB, without its vector classes (their iterators are deprecated in C++17)
+#include <RcppParallel/TBB.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "fit.h"
+#include "kernels.h"
+#include "predict.h"
+
+namespace {
+
+// ---- threads ------------------------------------------------------------------
+
+// TBB with a fixed number of threads for one call. The control lifts TBB's own
+// limit (one worker a core), so that any number asked for is what runs.
+class Pool {
+ public:
+  explicit Pool(int threads)
+      : control_(tbb::global_control::max_allowed_parallelism, threads), arena_(threads) {}
+  void run(int tasks, const std::function<void(int)>& body) {
+    arena_.execute([&] {
+      tbb::parallel_for(tbb::blocked_range<int>(0, tasks, 1),
+                        [&](const tbb::blocked_range<int>& range) {
+                          for (int t = range.begin(); t < range.end(); ++t) body(t);
+                        });
+    });
+  }
+
+ private:
+  tbb::global_control control_;
+  tbb::task_arena arena_;
+};
+
+cpt::Hooks make_hooks(int threads, const std::atomic<bool>& cancel) {
+  cpt::Hooks hooks;
+  hooks.threads = threads;
+  hooks.cancelled = [&cancel] { return cancel.load(std::memory_order_relaxed); };
+  hooks.parallel_for = cpt::Hooks::run_serially;
+  if (threads <= 1) return hooks;
+  const std::shared_ptr<Pool> pool = std::make_shared<Pool>(threads);
+  hooks.parallel_for = [pool](int tasks, const std::function<void(int)>& body) {
+    if (tasks <= 1) cpt::Hooks::run_serially(tasks, body);
+    else pool->run(tasks, body);
+  };
+  return hooks;
+}
+
+void block_signals() {  // SIGINT belongs to R's main thread
+#ifndef _WIN32
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, nullptr);
+#endif
+}
+
+bool interrupt_pending() {
+  return R_ToplevelExec([](void*) { R_CheckUserInterrupt(); }, nullptr) == FALSE;
+}
+
+// Progress, as the engine's thread leaves it and the main thread picks it up.
+class Board {
+ public:
+  void put(const cpt::Progress& p) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    progress_ = p;
+    fresh_ = true;
+  }
+  bool take(cpt::Progress* p) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const bool fresh = fresh_;
+    *p = progress_;
+    fresh_ = false;
+    return fresh;
+  }
+
+ private:
+  std::mutex mutex_;
+  cpt::Progress progress_;
+  bool fresh_ = false;
+};
+
+// Runs work(hooks) away from R; returns when it has ended, also after an
+// interrupt or an error in on_tick, which are raised only then.
+class EngineRun {
+ public:
+  EngineRun(int threads, std::function<void(const cpt::Hooks&)> work)
+      : hooks_(make_hooks(threads, cancel_)) {
+    hooks_.report = [this](const cpt::Progress& p) { board_.put(p); };
+    thread_ = std::thread([this, work] {
+      block_signals();
+      try {
+        work(hooks_);
+      } catch (const cpt::Cancelled&) {
+      } catch (...) {
+        error_ = std::current_exception();
+      }
+      std::lock_guard<std::mutex> lock(mutex_);
+      ended_ = true;
+      end_.notify_one();
+    });
+  }
+  ~EngineRun() {
+    cancel_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+
+  void wait(Rcpp::Nullable<Rcpp::Function> on_tick) {
+    bool interrupted = false;
+    while (!ended_within(std::chrono::milliseconds(50))) {
+      if (interrupted) continue;
+      if (interrupt_pending()) interrupted = cancel_ = true;
+      else if (on_tick.isNotNull()) tick(Rcpp::Function(on_tick.get()));
+    }
+    thread_.join();
+    if (interrupted) throw Rcpp::internal::InterruptedException();
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  bool ended_within(std::chrono::milliseconds time) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    return end_.wait_for(lock, time, [this] { return ended_; });
+  }
+  void tick(Rcpp::Function on_tick) {
+    cpt::Progress p;
+    if (board_.take(&p)) on_tick(p.stage, p.epoch, p.epochs, p.loss, p.done);
+  }
+
+  std::atomic<bool> cancel_{false};
+  cpt::Hooks hooks_;
+  Board board_;
+  std::mutex mutex_;
+  std::condition_variable end_;
+  bool ended_ = false;
+  std::exception_ptr error_;
+  std::thread thread_;
+};
+
+// ---- R values to the engine's ---------------------------------------------------
+
+cpt::MatrixView view_matrix(SEXP x) {
+  cpt::MatrixView view;
+  if (Rf_isS4(x) && Rf_inherits(x, "dgCMatrix")) {
+    Rcpp::S4 s(x);
+    const Rcpp::IntegerVector dim = s.slot("Dim"), p = s.slot("p"), i = s.slot("i");
+    const Rcpp::NumericVector value = s.slot("x");
+    view.rows = dim[0];
+    view.cols = dim[1];
+    view.column_start = p.begin();
+    view.row_index = i.begin();
+    view.nonzero = value.begin();
+    return view;
+  }
+  if (!Rf_isMatrix(x) || !(TYPEOF(x) == REALSXP || TYPEOF(x) == INTSXP || TYPEOF(x) == LGLSXP))
+    throw cpt::Error("x must be a numeric matrix or a dgCMatrix");
+  view.rows = Rf_nrows(x);
+  view.cols = Rf_ncols(x);
+  if (TYPEOF(x) == REALSXP) view.dense = REAL(x);
+  else view.dense_int = TYPEOF(x) == INTSXP ? INTEGER(x) : LOGICAL(x);
+  return view;
+}
+
+template <class T>
+T field(const Rcpp::List& list, const char* name) {
+  if (!list.containsElementNamed(name))
+    throw cpt::Error(std::string("the field \"") + name + "\" is missing");
+  return Rcpp::as<T>(list[name]);
+}
+
+cpt::Options read_options(const Rcpp::List& list) {
+  cpt::Options o;
+  o.task = field<std::string>(list, "task");
+  o.n_classes = field<int>(list, "n_classes");
+  o.seed = static_cast<std::uint64_t>(field<double>(list, "seed"));
+  o.max_depth = field<int>(list, "max_depth");
+  o.max_leaves = field<int>(list, "max_leaves");
+  o.max_facets = field<int>(list, "max_facets");
+  o.min_split_obs = field<double>(list, "min_split_obs");
+  o.min_leaf_obs = field<double>(list, "min_leaf_obs");
+  o.min_gain = field<double>(list, "min_gain");
+  o.starts = field<int>(list, "starts");
+  o.choose_depth = field<bool>(list, "choose_depth");
+  o.standardize = field<std::string>(list, "standardize");
+  o.grow_epochs = field<int>(list, "grow_epochs");
+  o.grow_min_steps = field<int>(list, "grow_min_steps");
+  o.grow_rate = field<double>(list, "grow_rate");
+  o.refine_epochs = field<int>(list, "refine_epochs");
+  o.refine_min_steps = field<int>(list, "refine_min_steps");
+  o.refine_rate = field<double>(list, "refine_rate");
+  o.batch_size = field<int>(list, "batch_size");
+  o.lambda_start = field<double>(list, "lambda_start");
+  o.lambda_end = field<double>(list, "lambda_end");
+  o.weight_rate = field<double>(list, "weight_rate");
+  o.dropout = field<double>(list, "dropout");
+  o.reach_tolerance = field<double>(list, "reach_tolerance");
+  o.prior_weight = field<double>(list, "prior_weight");
+  o.gamma0 = field<double>(list, "gamma0");
+  o.c0 = field<double>(list, "c0");
+  o.a_beta = field<double>(list, "a_beta");
+  o.e0 = field<double>(list, "e0");
+  o.f0 = field<double>(list, "f0");
+  o.facet_tolerance = field<double>(list, "facet_tolerance");
+  return o;
+}
+
+// ---- trees -------------------------------------------------------------------
+
+Rcpp::IntegerVector shifted(const std::vector<int>& v, int by) {
+  Rcpp::IntegerVector out(v.begin(), v.end());
+  return out + by;
+}
+
+Rcpp::NumericMatrix by_rows(const std::vector<double>& v, int rows, int cols) {
+  Rcpp::NumericMatrix out(rows, cols);
+  for (int i = 0; i < rows; ++i)
+    for (int j = 0; j < cols; ++j) out(i, j) = v[static_cast<std::size_t>(i) * cols + j];
+  return out;
+}
+
+Rcpp::List write_tree(const cpt::Tree& t) {
+  Rcpp::NumericVector threshold(t.threshold.begin(), t.threshold.end());
+  Rcpp::IntegerVector first = shifted(t.first, 1);
+  for (int v = 0; v < t.size(); ++v)
+    if (t.is_leaf(v)) {
+      threshold[v] = NA_REAL;
+      first[v] = 0;
+    }
+  Rcpp::NumericMatrix coef(t.cols, static_cast<int>(t.r.size()));
+  std::copy(t.coef.begin(), t.coef.end(), coef.begin());
+  return Rcpp::List::create(
+      Rcpp::_["node"] = t.node, Rcpp::_["parent"] = t.parent, Rcpp::_["depth"] = t.depth,
+      Rcpp::_["left"] = shifted(t.left, 1), Rcpp::_["right"] = shifted(t.right, 1),
+      Rcpp::_["n"] = t.n, Rcpp::_["weight"] = t.weight, Rcpp::_["loss"] = t.loss,
+      Rcpp::_["value"] = by_rows(t.value, t.size(), t.outputs), Rcpp::_["threshold"] = threshold,
+      Rcpp::_["first"] = first, Rcpp::_["facets"] = t.facets, Rcpp::_["r"] = t.r,
+      Rcpp::_["intercept"] = t.intercept, Rcpp::_["coef"] = coef, Rcpp::_["lambda"] = t.lambda);
+}
+
+void check_tree(const cpt::Tree& t) {
+  const std::size_t n = t.node.size(), facets = t.r.size();
+  bool sound = n > 0 && t.left.size() == n && t.right.size() == n && t.threshold.size() == n &&
+               t.first.size() == n && t.facets.size() == n && t.intercept.size() == facets &&
+               t.coef.size() == facets * t.cols;
+  for (std::size_t v = 0; sound && v < n; ++v) {
+    if (t.left[v] < 0) continue;
+    sound = t.left[v] > static_cast<int>(v) && t.left[v] < static_cast<int>(n) &&
+            t.right[v] > static_cast<int>(v) && t.right[v] < static_cast<int>(n) &&
+            t.first[v] >= 0 && t.facets[v] > 0 &&
+            static_cast<std::size_t>(t.first[v]) + t.facets[v] <= facets;
+  }
+  if (!sound) throw cpt::Error("the tree's vectors do not fit together");
+}
+
+std::vector<int> zero_based(const std::vector<int>& v) {
+  std::vector<int> out(v);
+  for (int& i : out) --i;
+  return out;
+}
+
+// Only what routing needs.
+cpt::Tree read_tree(const Rcpp::List& list, int cols) {
+  cpt::Tree t;
+  const Rcpp::NumericMatrix coef = field<Rcpp::NumericMatrix>(list, "coef");
+  if (coef.nrow() != cols) throw cpt::Error("x has not the tree's number of columns");
+  t.cols = cols;
+  t.lambda = field<double>(list, "lambda");
+  t.node = field<std::vector<int>>(list, "node");
+  t.left = zero_based(field<std::vector<int>>(list, "left"));
+  t.right = zero_based(field<std::vector<int>>(list, "right"));
+  t.threshold = field<std::vector<double>>(list, "threshold");
+  t.first = zero_based(field<std::vector<int>>(list, "first"));
+  t.facets = field<std::vector<int>>(list, "facets");
+  t.r = field<std::vector<double>>(list, "r");
+  t.intercept = field<std::vector<double>>(list, "intercept");
+  t.coef.assign(coef.begin(), coef.end());
+  check_tree(t);
+  return t;
+}
+
+Rcpp::List write_history(const std::vector<cpt::Record>& history) {
+  std::vector<std::string> stage;
+  std::vector<int> epoch;
+  std::vector<double> lambda, loss, hard, valid;
+  const auto or_na = [](double v) { return std::isnan(v) ? NA_REAL : v; };
+  for (const cpt::Record& r : history) {
+    stage.push_back(r.stage);
+    epoch.push_back(r.epoch);
+    lambda.push_back(r.lambda);
+    loss.push_back(or_na(r.loss));
+    hard.push_back(or_na(r.hard_loss));
+    valid.push_back(or_na(r.valid_loss));
+  }
+  return Rcpp::List::create(Rcpp::_["stage"] = stage, Rcpp::_["epoch"] = epoch,
+                            Rcpp::_["lambda"] = lambda, Rcpp::_["loss"] = loss,
+                            Rcpp::_["hard_loss"] = hard, Rcpp::_["valid_loss"] = valid);
+}
+
+}  // namespace
+
+// [[Rcpp::export]]
+Rcpp::List engine_fit(SEXP x, Rcpp::NumericVector y, Rcpp::NumericVector weights,
+                      Rcpp::LogicalVector valid, Rcpp::List options,
+                      Rcpp::Nullable<Rcpp::Function> on_tick) {
+  cpt::FitInput input;
+  input.x = view_matrix(x);
+  input.y.assign(y.begin(), y.end());
+  input.weight.assign(weights.begin(), weights.end());
+  input.valid.assign(valid.begin(), valid.end());
+  input.options = read_options(options);
+  cpt::FitResult result;
+  EngineRun run(field<int>(options, "threads"),
+                [&](const cpt::Hooks& hooks) { result = cpt::fit(input, hooks); });
+  run.wait(on_tick);
+  std::vector<int> where(result.where.size());
+  for (std::size_t i = 0; i < where.size(); ++i) where[i] = result.tree.node[result.where[i]];
+  return Rcpp::List::create(Rcpp::_["tree"] = write_tree(result.tree), Rcpp::_["where"] = where,
+                            Rcpp::_["history"] = write_history(result.history));
+}
+
+// [[Rcpp::export]]
+Rcpp::IntegerVector engine_route(Rcpp::List tree, SEXP x, int threads) {
+  const cpt::MatrixView view = view_matrix(x);
+  const cpt::Tree t = read_tree(tree, view.cols);
+  std::vector<int> leaf;
+  EngineRun run(threads, [&](const cpt::Hooks& hooks) {
+    leaf = cpt::route(t, cpt::Rows(view), hooks);
+  });
+  run.wait(R_NilValue);
+  return shifted(leaf, 1);
+}
+
+// [[Rcpp::export]]
+Rcpp::NumericMatrix engine_soft(Rcpp::List tree, Rcpp::NumericMatrix value, SEXP x, int threads) {
+  const cpt::MatrixView view = view_matrix(x);
+  const cpt::Tree t = read_tree(tree, view.cols);
+  if (value.nrow() != t.size()) throw cpt::Error("value must have one row a node");
+  const int width = value.ncol();
+  std::vector<double> by_node(static_cast<std::size_t>(t.size()) * width), out;
+  for (int v = 0; v < t.size(); ++v)
+    for (int c = 0; c < width; ++c) by_node[static_cast<std::size_t>(v) * width + c] = value(v, c);
+  EngineRun run(threads, [&](const cpt::Hooks& hooks) {
+    out = cpt::soft_values(t, by_node, width, cpt::Rows(view), hooks);
+  });
+  run.wait(R_NilValue);
+  return by_rows(out, view.rows, width);
+}
+
+// [[Rcpp::export]]
+Rcpp::NumericMatrix engine_evidence(Rcpp::List tree, int position, SEXP x, int threads) {
+  const cpt::MatrixView view = view_matrix(x);
+  const cpt::Tree t = read_tree(tree, view.cols);
+  if (position < 1 || position > t.size() || t.is_leaf(position - 1))
+    throw cpt::Error("position must be that of a node with a split");
+  std::vector<double> out;
+  EngineRun run(threads, [&](const cpt::Hooks& hooks) {
+    out = cpt::node_evidence(t, position - 1, cpt::Rows(view), hooks);
+  });
+  run.wait(R_NilValue);
+  return by_rows(out, view.rows, t.facets[position - 1]);
+}
+
+// [[Rcpp::export]]
+Rcpp::CharacterVector engine_kernels(std::string choose) {
+  if (!choose.empty()) cpt::choose_kernels(choose);
+  std::vector<std::string> names = cpt::kernels_available();
+  Rcpp::CharacterVector out(names.begin(), names.end());
+  out.attr("in_use") = std::string(cpt::kernels().name);
+  return out;
+}

@@ -1,0 +1,188 @@
+// data.cpp: see data.h.
+#include "data.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace cpt {
+
+namespace {
+
+constexpr int block_rows = 256;  // rows handled by one task when data are copied
+
+template <class Visit>
+void visit_column(const MatrixView& x, int j, Visit visit) {
+  const std::size_t offset = static_cast<std::size_t>(j) * x.rows;
+  if (x.dense)
+    for (int i = 0; i < x.rows; ++i) visit(i, x.dense[offset + i]);
+  else if (x.dense_int)
+    for (int i = 0; i < x.rows; ++i) visit(i, static_cast<double>(x.dense_int[offset + i]));
+  else
+    for (int e = x.column_start[j]; e < x.column_start[j + 1]; ++e)
+      visit(x.row_index[e], x.nonzero[e]);
+}
+
+}  // namespace
+
+Rows::Rows(const MatrixView& view) : view_(view) {
+  if (!view.is_sparse()) return;
+  sparse_ = Eigen::Map<const Eigen::SparseMatrix<double>>(
+      view.rows, view.cols, view.column_start[view.cols], view.column_start, view.row_index,
+      view.nonzero);
+}
+
+RowView Rows::sparse_row(int row) const {
+  const int first = sparse_.outerIndexPtr()[row];
+  return {sparse_.outerIndexPtr()[row + 1] - first, sparse_.innerIndexPtr() + first,
+          sparse_.valuePtr() + first};
+}
+
+std::vector<RowView> Rows::block(int first, int count, std::vector<double>& buffer) const {
+  std::vector<int> row(count);
+  std::iota(row.begin(), row.end(), first);
+  return block(row.data(), count, buffer);
+}
+
+std::vector<RowView> Rows::block(const int* row, int count, std::vector<double>& buffer) const {
+  std::vector<RowView> out(count);
+  if (is_sparse()) {
+    for (int i = 0; i < count; ++i) out[i] = sparse_row(row[i]);
+    return out;
+  }
+  const std::size_t p = view_.cols;
+  buffer.resize(p * count);
+  for (std::size_t j = 0; j < p; ++j) {
+    const std::size_t offset = j * view_.rows;
+    if (view_.dense)
+      for (int i = 0; i < count; ++i) buffer[i * p + j] = view_.dense[offset + row[i]];
+    else
+      for (int i = 0; i < count; ++i) buffer[i * p + j] = view_.dense_int[offset + row[i]];
+  }
+  for (int i = 0; i < count; ++i) out[i] = {view_.cols, nullptr, buffer.data() + i * p};
+  return out;
+}
+
+Scaling measure_scaling(const MatrixView& x, const std::vector<double>& weight,
+                        const std::string& standardize, const Hooks& hooks) {
+  Scaling s;
+  s.centre.assign(x.cols, 0.0);
+  s.scale.assign(x.cols, 0.0);
+  double total = 0;
+  for (double w : weight) total += w;
+  hooks.parallel_for(x.cols, [&](int j) {
+    double sum = 0, seen = 0;
+    visit_column(x, j, [&](int i, double v) { sum += weight[i] * v; seen += weight[i]; });
+    const double mean = sum / total;
+    double squares = x.is_sparse() ? (total - seen) * mean * mean : 0;  // the zeros not stored
+    visit_column(x, j, [&](int i, double v) { squares += weight[i] * (v - mean) * (v - mean); });
+    const double sd = std::sqrt(std::max(0.0, squares) / total);
+    s.centre[j] = mean;
+    // A spread below the rounding of the values themselves is a constant column.
+    s.scale[j] = sd > 1e-12 * std::fabs(mean) ? sd : 0.0;
+  });
+  if (standardize == "columns") return s;
+  double mean = 0, squares = 0;
+  for (int j = 0; j < x.cols; ++j) mean += s.centre[j] / x.cols;
+  for (int j = 0; j < x.cols; ++j) {
+    const double off = s.centre[j] - mean;
+    squares += (s.scale[j] * s.scale[j] + off * off) / x.cols;
+  }
+  const bool one_scale = standardize == "matrix";
+  for (int j = 0; j < x.cols; ++j) {
+    s.centre[j] = one_scale ? mean : 0.0;
+    if (s.scale[j] > 0) s.scale[j] = one_scale ? std::sqrt(squares) : 1.0;
+  }
+  return s;
+}
+
+TrainingData::TrainingData(const MatrixView& view, const Rows& rows, Scaling scaling,
+                           const Hooks& hooks)
+    : rows_(&rows), scaling_(std::move(scaling)), d_(view.cols), ld_((view.cols + 15) / 16 * 16) {
+  chunk_width_ = view.is_sparse() ? std::max(256, (d_ + 7) / 8) : 96;
+  chunks_ = (d_ + chunk_width_ - 1) / chunk_width_;
+  inverse_.resize(d_);
+  shift_.assign(d_, 0);
+  for (int j = 0; j < d_; ++j) {
+    inverse_[j] = static_cast<Real>(scaling_.inverse(j));
+    if (view.is_sparse()) shift_[j] = static_cast<Real>(scaling_.centre[j] * scaling_.inverse(j));
+  }
+  if (!view.is_sparse()) copy_dense(view, hooks);
+}
+
+void TrainingData::copy_dense(const MatrixView& view, const Hooks& hooks) {
+  const int n = view.rows;
+  dense_.assign(static_cast<std::size_t>(n) * ld_, 0);
+  hooks.parallel_for((n + block_rows - 1) / block_rows, [&](int b) {
+    const int last = std::min(n, (b + 1) * block_rows);
+    for (int j = 0; j < d_; ++j) {
+      const double centre = scaling_.centre[j], inverse = scaling_.inverse(j);
+      const std::size_t offset = static_cast<std::size_t>(j) * n;
+      for (int i = b * block_rows; i < last; ++i) {
+        const double v = view.dense ? view.dense[offset + i] : view.dense_int[offset + i];
+        dense_[static_cast<std::size_t>(i) * ld_ + j] = static_cast<Real>((v - centre) * inverse);
+      }
+    }
+  });
+}
+
+void TrainingData::gather(Batch& batch, double dropout, const Stream& key,
+                          const Hooks& hooks) const {
+  batch.rows = static_cast<int>(batch.index.size());
+  if (is_sparse()) {
+    gather_sparse(batch, dropout, key);
+    return;
+  }
+  batch.dense.resize(static_cast<std::size_t>(batch.rows) * ld_);
+  const int blocks = (batch.rows + block_rows - 1) / block_rows;
+  hooks.parallel_for(blocks, [&](int b) {
+    gather_dense(batch, dropout, key, b * block_rows, std::min(batch.rows, (b + 1) * block_rows));
+  });
+}
+
+void TrainingData::gather_dense(Batch& batch, double dropout, Stream key, int first,
+                                int last) const {
+  const std::uint64_t cut = static_cast<std::uint64_t>(dropout * 65536.0);
+  const Real keep = static_cast<Real>(1.0 / (1.0 - dropout));
+  const std::uint64_t base = key.bits();
+  for (int i = first; i < last; ++i) {
+    const Real* from = dense_.data() + static_cast<std::size_t>(batch.index[i]) * ld_;
+    Real* to = batch.dense.data() + static_cast<std::size_t>(i) * ld_;
+    if (dropout <= 0) {
+      std::copy(from, from + ld_, to);
+      continue;
+    }
+    Stream row(base, static_cast<std::uint64_t>(batch.index[i]), Purpose::dropout);
+    for (int j = 0; j < ld_; j += 4) {  // ld is a multiple of 16
+      const std::uint64_t bits = row.bits();
+      for (int l = 0; l < 4; ++l)
+        to[j + l] = ((bits >> (16 * l)) & 0xffff) < cut ? Real(0) : from[j + l] * keep;
+    }
+  }
+}
+
+void TrainingData::gather_sparse(Batch& batch, double dropout, Stream key) const {
+  const std::uint64_t cut = static_cast<std::uint64_t>(dropout * 65536.0);
+  const Real keep = static_cast<Real>(1.0 / (1.0 - dropout));
+  const std::uint64_t base = key.bits();
+  batch.start.clear();
+  batch.column.clear();
+  batch.value.clear();
+  for (int i = 0; i < batch.rows; ++i) {
+    const RowView r = rows_->sparse_row(batch.index[i]);
+    Stream row(base, static_cast<std::uint64_t>(batch.index[i]), Purpose::dropout);
+    int e = 0;
+    for (int c = 0; c < chunks_; ++c) {
+      batch.start.push_back(batch.column.size());
+      for (; e < r.count && r.column[e] < chunk_end(c); ++e) {
+        if (dropout > 0 && (row.bits() & 0xffff) < cut) continue;
+        batch.column.push_back(r.column[e]);
+        batch.value.push_back(static_cast<Real>(r.value[e]) * inverse_[r.column[e]] *
+                              (dropout > 0 ? keep : Real(1)));
+      }
+    }
+  }
+  batch.start.push_back(batch.column.size());
+}
+
+}  // namespace cpt

@@ -1,0 +1,110 @@
+// data.h: the rows. A view of the caller's matrix (dense double, dense integer
+// or sparse by columns), its rows one after another (for routing, in double),
+// and the standardised single-precision copy that training reads.
+// Knows nothing of gates or trees.
+#ifndef CPT_DATA_H
+#define CPT_DATA_H
+
+#include <Eigen/SparseCore>
+#include <string>
+#include <vector>
+
+#include "core.h"
+#include "rng.h"
+
+namespace cpt {
+
+// Read-only, does not own. Exactly one of the three kinds is set.
+struct MatrixView {
+  int rows = 0, cols = 0;
+  const double* dense = nullptr;     // column-major
+  const int* dense_int = nullptr;    // column-major
+  const int* column_start = nullptr;  // sparse by columns: cols + 1 offsets
+  const int* row_index = nullptr;
+  const double* nonzero = nullptr;
+  bool is_sparse() const { return column_start != nullptr; }
+};
+
+// One row as the router sees it: all columns, or its nonzeros in column order.
+struct RowView {
+  int count;
+  const int* column;  // null: dense, columns 0 .. count - 1
+  const double* value;
+};
+
+// The rows of a view, in double. Dense rows are copied out block by block; sparse
+// ones are turned round once.
+class Rows {
+ public:
+  explicit Rows(const MatrixView& view);
+  int size() const { return view_.rows; }
+  int cols() const { return view_.cols; }
+  bool is_sparse() const { return view_.is_sparse(); }
+  // The given rows, or rows [first, first + count). Dense rows lie in `buffer`.
+  std::vector<RowView> block(const int* row, int count, std::vector<double>& buffer) const;
+  std::vector<RowView> block(int first, int count, std::vector<double>& buffer) const;
+  RowView sparse_row(int row) const;
+
+ private:
+  MatrixView view_;
+  Eigen::SparseMatrix<double, Eigen::RowMajor> sparse_;  // the same by rows
+};
+
+// x_standardised = (x - centre) / scale; scale 0 marks a constant column, which
+// takes no part in training and gets coefficient 0.
+struct Scaling {
+  std::vector<double> centre, scale;
+  double inverse(int j) const { return scale[j] > 0 ? 1.0 / scale[j] : 0.0; }
+};
+
+Scaling measure_scaling(const MatrixView& x, const std::vector<double>& weight,
+                        const std::string& standardize, const Hooks& hooks);
+
+// A mini-batch: its rows one after another, ready for the kernels.
+struct Batch {
+  int rows = 0;
+  std::vector<int> index;          // which training rows
+  std::vector<Real> dense;         // rows x ld
+  std::vector<std::size_t> start;  // sparse: first nonzero of (row, chunk)
+  std::vector<int> column;
+  std::vector<Real> value;
+};
+
+// What training reads: one single-precision copy of dense data by rows, or the
+// sparse rows scaled on the way. Sparse rows are never centred in memory: the
+// trainer subtracts `shift` (centre / scale) through the intercepts instead.
+class TrainingData {
+ public:
+  TrainingData(const MatrixView& view, const Rows& rows, Scaling scaling, const Hooks& hooks);
+
+  int d() const { return d_; }
+  int ld() const { return ld_; }
+  bool is_sparse() const { return rows_->is_sparse(); }
+  const Scaling& scaling() const { return scaling_; }
+  const std::vector<Real>& shift() const { return shift_; }
+
+  // Columns are handled in fixed chunks, so that gradients can be shared out.
+  int chunks() const { return chunks_; }
+  int chunk_begin(int c) const { return c * chunk_width_; }
+  int chunk_end(int c) const { return std::min(d_, (c + 1) * chunk_width_); }
+
+  // Fills `batch` with the rows it indexes; with dropout > 0 entries are lost with
+  // that probability and the rest scaled up. `key` makes the losses repeatable.
+  void gather(Batch& batch, double dropout, const Stream& key, const Hooks& hooks) const;
+
+ private:
+  void copy_dense(const MatrixView& view, const Hooks& hooks);
+  void gather_dense(Batch& batch, double dropout, Stream key, int first, int last) const;
+  void gather_sparse(Batch& batch, double dropout, Stream key) const;
+
+  const Rows* rows_;
+  Scaling scaling_;
+  int d_, ld_, chunks_, chunk_width_;
+  std::vector<Real> dense_;
+  std::vector<Real> shift_;
+  std::vector<Real> inverse_;
+};
+
+}  // namespace cpt
+
+#endif

@@ -1,0 +1,59 @@
+// fit.cpp: see fit.h.
+#include "fit.h"
+
+#include <algorithm>
+
+namespace cpt {
+
+namespace {
+
+void check(const FitInput& in) {
+  const std::size_t n = in.x.rows;
+  if (n == 0 || in.x.cols == 0) throw Error("the data have no rows or no columns");
+  if (in.y.size() != n || in.weight.size() != n || in.valid.size() != n)
+    throw Error("outcome, weights and validation marks must have one value a row");
+  if (in.options.task == "classification")
+    for (double y : in.y)
+      if (!(y >= 0 && y < in.options.n_classes)) throw Error("a class code is out of range");
+}
+
+}  // namespace
+
+FitResult fit(const FitInput& in, const Hooks& hooks) {
+  check(in);
+  const std::size_t n = in.x.rows;
+  std::vector<char> is_training(n, 0);
+  std::vector<int> training, validation;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!(in.weight[i] > 0)) continue;  // weight 0: as if the row were not there
+    is_training[i] = !in.valid[i];
+    (in.valid[i] ? validation : training).push_back(static_cast<int>(i));
+  }
+  if (training.empty()) throw Error("no training row has a positive weight");
+
+  std::vector<double> weight(n);
+  for (std::size_t i = 0; i < n; ++i) weight[i] = is_training[i] ? in.weight[i] : 0.0;
+  const Rows rows(in.x);
+  const TrainingData data(in.x, rows, measure_scaling(in.x, weight, in.options.standardize, hooks),
+                          hooks);
+  const std::unique_ptr<Task> task = make_task(in.options, in.y, in.weight, is_training);
+  const Prior prior(in.options);
+
+  std::vector<double> statistics(task->statistics(), 0.0);
+  task->accumulate(static_cast<int>(training.size()), training.data(), nullptr, statistics.data());
+  const double grow_work = static_cast<double>(in.options.max_depth) * in.options.grow_epochs *
+                           (in.options.starts + 1) / 2;
+  const double refine_work = 1.0 + 1.5 * in.options.max_depth * in.options.refine_epochs;
+
+  FitResult result;
+  const Problem problem{in.options, data,  *task,           prior, training,
+                        validation, hooks, result.history, task->impurity(statistics.data()),
+                        grow_work / (grow_work + refine_work)};
+  std::vector<Node> nodes = grow(problem);
+  refine(problem, nodes);
+  shrink(problem, nodes);
+  result.tree = finish(problem, nodes, rows, result.where);
+  return result;
+}
+
+}  // namespace cpt

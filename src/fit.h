@@ -1,0 +1,59 @@
+// fit.h: the whole fit: grow() a tree greedily, refine() all splits together,
+// shrink() them to the facets worth their price, finish() it as a hard tree in the
+// user's units.
+#ifndef CPT_FIT_H
+#define CPT_FIT_H
+
+#include <string>
+#include <vector>
+
+#include "options.h"
+#include "prior.h"
+#include "task.h"
+#include "tree.h"
+
+namespace cpt {
+
+struct Record {  // one line of the training history; NaN where not measured
+  std::string stage;
+  int epoch;
+  double lambda, loss, hard_loss, valid_loss;
+};
+
+// What every stage works on.
+struct Problem {
+  const Options& options;
+  const TrainingData& data;
+  const Task& task;
+  const Prior& prior;
+  std::vector<int> training, validation;  // rows
+  const Hooks& hooks;
+  std::vector<Record>& history;
+  double root_loss;     // impurity of all training rows
+  double grow_share;    // of the whole work, for progress
+};
+
+std::vector<Node> grow(const Problem& problem);
+void refine(const Problem& problem, std::vector<Node>& nodes);
+void shrink(const Problem& problem, std::vector<Node>& nodes);
+Tree finish(const Problem& problem, const std::vector<Node>& nodes, const Rows& rows,
+            std::vector<int>& where);
+
+struct FitInput {
+  MatrixView x;
+  std::vector<double> y, weight;
+  std::vector<char> valid;  // 1: held out, used only to choose depth and snapshot
+  Options options;
+};
+
+struct FitResult {
+  Tree tree;
+  std::vector<int> where;  // position of the leaf of every row
+  std::vector<Record> history;
+};
+
+FitResult fit(const FitInput& input, const Hooks& hooks);
+
+}  // namespace cpt
+
+#endif

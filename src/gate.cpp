@@ -1,0 +1,110 @@
+// gate.cpp: see gate.h. The products and the transcendental part are kernels.
+#include "gate.h"
+
+#include <algorithm>
+
+namespace cpt {
+
+Gate::Gate(int d_, int facets_) : d(d_), facets(facets_), width(padded(facets_)) {
+  theta.assign(static_cast<std::size_t>(d + 3) * width, 0);
+}
+
+Gate Gate::without(const std::vector<char>& dropped) const {
+  int kept = 0;
+  for (int k = 0; k < facets; ++k) kept += !dropped[k];
+  Gate out(d, kept);
+  for (int k = 0, to = 0; k < facets; ++k) {
+    if (dropped[k]) continue;
+    for (int j = 0; j < d + 2; ++j)  // B, then a and log_r
+      out.theta[static_cast<std::size_t>(j) * out.width + to] =
+          theta[static_cast<std::size_t>(j) * width + k];
+    ++to;
+  }
+  out.g0() = g0();
+  return out;
+}
+
+void GateView::refresh(const Gate& g, const TrainingData& data) {
+  gate = &g;
+  r.assign(g.width, 0);
+  offset.assign(g.a(), g.a() + g.width);
+  for (int k = 0; k < g.facets; ++k) r[k] = std::exp(g.log_r()[k]);
+  if (!data.is_sparse()) return;
+  std::vector<double> sum(g.width, 0.0);
+  for (int j = 0; j < g.d; ++j) {
+    const Real* b = g.B() + static_cast<std::size_t>(j) * g.width;
+    const double c = data.shift()[j];
+    for (int k = 0; k < g.width; ++k) sum[k] += c * b[k];
+  }
+  for (int k = 0; k < g.width; ++k) offset[k] -= static_cast<Real>(sum[k]);
+}
+
+void gate_forward(const TrainingData& data, const Batch& batch, const GateView& view, int rows,
+                  const int* row, Real* sigmoid, Real* softplus, Real* g) {
+  const Gate& gate = *view.gate;
+  const int width = gate.width;
+  if (data.is_sparse()) {
+    const int chunks = data.chunks();
+    for (int i = 0; i < rows; ++i) {
+      Real* z = sigmoid + static_cast<std::size_t>(i) * width;
+      std::copy(view.offset.begin(), view.offset.end(), z);
+      const std::size_t first = batch.start[static_cast<std::size_t>(row[i]) * chunks];
+      const std::size_t last = batch.start[static_cast<std::size_t>(row[i] + 1) * chunks];
+      kernels().sparse_product(static_cast<int>(last - first), batch.column.data() + first,
+                               batch.value.data() + first, gate.B(), width, z);
+    }
+  } else {
+    kernels().product(rows, row, batch.dense.data(), data.ld(), gate.d, gate.B(),
+                      view.offset.data(), width, sigmoid);
+  }
+  kernels().activate(rows, width, view.r.data(), sigmoid, softplus, g);
+}
+
+void gate_backward_tail(const GateView& view, int rows, const Real* dg, Real* sigmoid,
+                        const Real* softplus, Real* tail_gradient) {
+  const int width = view.gate->width;
+  Real* da = tail_gradient;
+  Real* dlog_r = tail_gradient + width;
+  std::fill(tail_gradient, tail_gradient + 3 * width, Real(0));
+  kernels().pull_back(rows, width, view.r.data(), dg, sigmoid);
+  Real dg0 = 0;
+  for (int i = 0; i < rows; ++i) {
+    const Real* dz = sigmoid + static_cast<std::size_t>(i) * width;
+    const Real* soft = softplus + static_cast<std::size_t>(i) * width;
+    for (int k = 0; k < width; ++k) {
+      da[k] += dz[k];
+      dlog_r[k] += dg[i] * soft[k];
+    }
+    dg0 -= dg[i];
+  }
+  for (int k = 0; k < width; ++k) dlog_r[k] *= view.r[k];
+  tail_gradient[2 * width] = dg0;
+}
+
+void gate_backward_chunk(const TrainingData& data, const Batch& batch, const GateView& view,
+                         int chunk, int rows, const int* row, const Real* dz,
+                         const Real* a_gradient, Real* chunk_gradient) {
+  const int width = view.gate->width;
+  const int j0 = data.chunk_begin(chunk), j1 = data.chunk_end(chunk);
+  std::fill(chunk_gradient, chunk_gradient + static_cast<std::size_t>(j1 - j0) * width, Real(0));
+  if (!data.is_sparse()) {
+    kernels().product_transposed(rows, row, batch.dense.data(), data.ld(), j0, j1, dz, width,
+                                 chunk_gradient);
+    return;
+  }
+  const int chunks = data.chunks();
+  for (int i = 0; i < rows; ++i) {
+    const std::size_t place = static_cast<std::size_t>(row[i]) * chunks + chunk;
+    const std::size_t first = batch.start[place];
+    kernels().sparse_product_transposed(static_cast<int>(batch.start[place + 1] - first),
+                                        batch.column.data() + first, batch.value.data() + first,
+                                        j0, dz + static_cast<std::size_t>(i) * width, width,
+                                        chunk_gradient);
+  }
+  for (int j = j0; j < j1; ++j) {  // the centring that sparse rows leave to the intercepts
+    Real* out = chunk_gradient + static_cast<std::size_t>(j - j0) * width;
+    for (int k = 0; k < width; ++k) out[k] -= data.shift()[j] * a_gradient[k];
+  }
+}
+
+}  // namespace cpt

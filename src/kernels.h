@@ -1,0 +1,59 @@
+// kernels.h: the arithmetic of one gate over many rows, as a table of functions.
+// Three twins of the same source (kernels_body.h) exist: AVX-512, AVX2 + FMA and
+// portable; one is chosen at load. Nothing here knows what a tree is.
+#ifndef CPT_KERNELS_H
+#define CPT_KERNELS_H
+
+#include <string>
+#include <vector>
+
+#include "core.h"
+
+namespace cpt {
+
+// Facets are stored in groups of 8, so that a row of coefficients is whole vectors.
+constexpr int facet_group = 8;
+inline int padded(int facets) { return (facets + facet_group - 1) / facet_group * facet_group; }
+
+struct AdamStep {
+  Real rate;    // learning rate, bias corrections included
+  Real beta1, beta2;
+  Real epsilon;  // added to the root of the second moment, bias-corrected
+};
+
+struct Kernels {
+  const char* name;
+
+  // z[i, k] = a[k] + sum_j x[row[i], j] B[j, k]
+  void (*product)(int rows, const int* row, const Real* x, int ld, int d, const Real* B,
+                  const Real* a, int facets, Real* z);
+
+  // dB[j, k] += sum_i x[row[i], j] dz[i, k] for j in [j0, j1); dB starts at row j0
+  void (*product_transposed)(int rows, const int* row, const Real* x, int ld, int j0, int j1,
+                             const Real* dz, int facets, Real* dB);
+
+  // the same two products for one row (or one row's part) of nonzeros
+  void (*sparse_product)(int nonzeros, const int* column, const Real* value, const Real* B,
+                         int facets, Real* z);
+  void (*sparse_product_transposed)(int nonzeros, const int* column, const Real* value, int j0,
+                                    const Real* dz, int facets, Real* dB);
+
+  // z -> sigmoid(z) in place, softplus(z) beside it, g[i] = sum_k r[k] softplus(z[i, k])
+  void (*activate)(int rows, int facets, const Real* r, Real* z, Real* softplus, Real* g);
+
+  // dz[i, k] = dg[i] r[k] sigmoid[i, k] in place of sigmoid
+  void (*pull_back)(int rows, int facets, const Real* r, const Real* dg, Real* sigmoid);
+
+  // one Adam step over n numbers (n a multiple of facet_group)
+  void (*adam)(int n, const AdamStep& step, const Real* gradient, Real* first, Real* second,
+               Real* parameter);
+};
+
+// The twin in use: the fastest that this processor has, unless chosen by name.
+const Kernels& kernels();
+std::vector<std::string> kernels_available();
+void choose_kernels(const std::string& name);  // "auto" or one of the available names
+
+}  // namespace cpt
+
+#endif

@@ -1,0 +1,25 @@
+// kernels_avx512.cpp: the AVX512 twin. The pragma raises the target of this file's own
+// functions only; nothing here runs unless the processor was asked first.
+#include <cmath>
+
+#include "kernels.h"
+
+#if defined(__x86_64__) && !defined(CPT_DOUBLE)
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,avx2,fma"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")
+#endif
+
+#define CPT_TWIN avx512
+#define CPT_TILE 12
+#define CPT_LANES 16
+#include "kernels_body.h"
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif

@@ -1,0 +1,62 @@
+// predict.cpp: see predict.h.
+#include "predict.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cpt {
+
+namespace {
+
+constexpr int block_rows = 64;
+
+void for_each_row(const Rows& rows, const Hooks& hooks,
+                  const std::function<void(int, const RowView&)>& body) {
+  const int blocks = (rows.size() + block_rows - 1) / block_rows;
+  hooks.parallel_for(blocks, [&](int b) {
+    if (hooks.cancelled && hooks.cancelled()) return;
+    thread_local std::vector<double> buffer;
+    const int first = b * block_rows, count = std::min(block_rows, rows.size() - first);
+    const std::vector<RowView> block = rows.block(first, count, buffer);
+    for (int i = 0; i < count; ++i) body(first + i, block[i]);
+  });
+  hooks.stop_if_cancelled();
+}
+
+void add_below(const Tree& tree, const std::vector<double>& value, int width, const RowView& x,
+               int v, double reach, double* out) {
+  if (reach <= 0) return;
+  if (tree.is_leaf(v)) {
+    for (int c = 0; c < width; ++c) out[c] += reach * value[static_cast<std::size_t>(v) * width + c];
+    return;
+  }
+  double g = 0;
+  for (int f = tree.first[v]; f < tree.first[v] + tree.facets[v]; ++f)
+    g += facet_evidence(tree, f, x);
+  const double right = 1.0 / (1.0 + std::exp(-tree.lambda * (g - tree.threshold[v])));
+  add_below(tree, value, width, x, tree.left[v], reach * (1 - right), out);
+  add_below(tree, value, width, x, tree.right[v], reach * right, out);
+}
+
+}  // namespace
+
+std::vector<double> soft_values(const Tree& tree, const std::vector<double>& value, int width,
+                                const Rows& rows, const Hooks& hooks) {
+  std::vector<double> out(static_cast<std::size_t>(rows.size()) * width, 0.0);
+  for_each_row(rows, hooks, [&](int i, const RowView& x) {
+    add_below(tree, value, width, x, 0, 1.0, out.data() + static_cast<std::size_t>(i) * width);
+  });
+  return out;
+}
+
+std::vector<double> node_evidence(const Tree& tree, int v, const Rows& rows, const Hooks& hooks) {
+  const int facets = tree.facets[v];
+  std::vector<double> out(static_cast<std::size_t>(rows.size()) * facets);
+  for_each_row(rows, hooks, [&](int i, const RowView& x) {
+    for (int k = 0; k < facets; ++k)
+      out[static_cast<std::size_t>(i) * facets + k] = facet_evidence(tree, tree.first[v] + k, x);
+  });
+  return out;
+}
+
+}  // namespace cpt

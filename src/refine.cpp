@@ -1,0 +1,34 @@
+// refine.cpp: all splits trained together (Algorithm 1), from soft to hard; the
+// best hard snapshot is kept.
+#include "descent.h"
+#include "schedule.h"
+
+namespace cpt {
+
+namespace {
+
+// Early epochs are soft and say little; later ones are scored about twenty times.
+bool is_scored(int epoch, int epochs) {
+  const int every = std::max(1, epochs / 40);
+  return epoch + 1 == epochs || (2 * epoch >= epochs && (epochs - 1 - epoch) % every == 0);
+}
+
+}  // namespace
+
+void refine(const Problem& p, std::vector<Node>& nodes) {
+  if (p.options.refine_epochs == 0 || nodes[0].is_leaf()) return;
+  Descent descent(p, nodes, 0x7ef1ae);
+  const int epochs = refine_epochs(p);
+  descent.score();  // the greedy tree itself is the first candidate
+  descent.trainer().warm_statistics();
+  for (int e = 0; e < epochs; ++e) {
+    descent.epoch("refine", e + 1, epoch_settings(p.options, p.options.refine_rate, e, epochs),
+                  is_scored(e, epochs));
+    if (p.hooks.report)
+      p.hooks.report({"refine", e + 1, epochs, descent.loss(),
+                      p.grow_share + (1 - p.grow_share) * (e + 1) / epochs});
+  }
+  descent.restore_best();
+}
+
+}  // namespace cpt

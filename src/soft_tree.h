@@ -1,0 +1,70 @@
+// soft_tree.h: the tree while it is trained: nodes with their gates, and one pass
+// of a batch through it (Eqs. 6-8). A row arrives at node v with probability
+// reach; only rows whose reach exceeds a tolerance go on, so that the cost of a
+// pass grows with depth and not with the number of nodes.
+#ifndef CPT_SOFT_TREE_H
+#define CPT_SOFT_TREE_H
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "gate.h"
+
+namespace cpt {
+
+struct Node {
+  std::uint64_t id = 1;  // root 1; inside child 2 id, outside child 2 id + 1
+  int left = -1, right = -1;
+  int depth = 0;
+  Gate gate;  // empty: a leaf
+  bool is_leaf() const { return gate.empty(); }
+};
+
+// The rows of a batch at one node; entries [first, first + count) of the pass.
+struct Visit {
+  int node, first, count;
+  std::size_t activation;  // where the gate's sigmoid and softplus values lie
+};
+
+enum class Routing { soft, hard };
+
+// One batch in the tree. Kept between steps, so that no step allocates.
+class Pass {
+ public:
+  // Sends all rows of the batch down. Soft: to both children with probability
+  // sigmoid(lambda (g - g0)) to the right. Hard: to one. `top` is where they start.
+  void forward(const TrainingData& data, const std::vector<Node>& nodes, const Batch& batch,
+               Routing routing, double lambda, double tolerance, const Hooks& hooks, int top = 0);
+
+  const std::vector<Visit>& visits() const { return visits_; }  // parents before children
+  const GateView& view(int visit) const { return views_[visit]; }
+
+  // per entry
+  std::vector<int> row;             // row of the batch
+  std::vector<Real> reach, right;   // P(arrive), P(go right)
+  std::vector<int> left_entry, right_entry;  // where the row goes on, or -1
+  std::vector<Real> sigmoid, softplus;  // per entry and facet
+
+ private:
+  void prepare_level(const TrainingData& data, const std::vector<Node>& nodes, int begin, int end);
+  void evaluate_level(const TrainingData& data, const std::vector<Node>& nodes, const Batch& batch,
+                      Routing routing, double lambda, int begin, int end, const Hooks& hooks);
+  void send_on(const std::vector<Node>& nodes, int visit, double tolerance);
+  int add_visit(int node, int first, int count);
+
+  std::vector<Visit> visits_;
+  std::vector<GateView> views_;
+  int entries_ = 0;
+  std::size_t activations_ = 0;
+  std::vector<Real> g_;
+};
+
+// Runs body(0..items-1), several small items to a task, so that a task is worth
+// its overhead. The grouping does not depend on the number of threads.
+void parallel_by_work(const std::vector<double>& work, const Hooks& hooks,
+                      const std::function<void(int)>& body);
+
+}  // namespace cpt
+
+#endif

@@ -1,0 +1,135 @@
+// stump.cpp: see stump.h.
+#include "stump.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace cpt {
+
+namespace {
+
+constexpr int block_rows = 1024;        // rows evaluated at a time
+constexpr int start_rows = 1000;        // rows that a start looks at
+
+// Mean and spread of column k of a rows x width array.
+void moments(const std::vector<Real>& a, int width, int k, double* mean, double* sd) {
+  const std::size_t n = a.size() / width;
+  double sum = 0, squares = 0;
+  for (std::size_t i = 0; i < n; ++i) sum += a[i * width + k];
+  *mean = sum / n;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double off = a[i * width + k] - *mean;
+    squares += off * off;
+  }
+  *sd = std::sqrt(squares / n);
+}
+
+}  // namespace
+
+std::vector<int> some_of(const std::vector<int>& rows, int most) {
+  const int n = static_cast<int>(rows.size());
+  if (n <= most) return rows;
+  std::vector<int> out(most);
+  for (int i = 0; i < most; ++i) out[i] = rows[static_cast<long>(i) * n / most];
+  return out;
+}
+
+double total_weight(const Task& task, const std::vector<int>& rows) {
+  double sum = 0;
+  for (int r : rows) sum += task.weight(r);
+  return sum;
+}
+
+std::vector<Real> gate_evidence(const TrainingData& data, const Gate& gate,
+                                const std::vector<int>& rows, const Hooks& hooks,
+                                std::vector<Real>* terms) {
+  const int n = static_cast<int>(rows.size()), width = gate.width;
+  std::vector<Real> g(n);
+  if (terms) terms->resize(static_cast<std::size_t>(n) * width);
+  GateView view;
+  view.refresh(gate, data);
+  hooks.parallel_for((n + block_rows - 1) / block_rows, [&](int b) {
+    const int first = b * block_rows, count = std::min(block_rows, n - first);
+    Batch batch;
+    batch.index.assign(rows.begin() + first, rows.begin() + first + count);
+    data.gather(batch, 0.0, Stream(0, 0, Purpose::dropout), hooks.serial());
+    std::vector<int> row(count);
+    std::iota(row.begin(), row.end(), 0);
+    std::vector<Real> sigmoid(static_cast<std::size_t>(count) * width), softplus(sigmoid.size());
+    gate_forward(data, batch, view, count, row.data(), sigmoid.data(), softplus.data(),
+                 g.data() + first);
+    if (!terms) return;
+    Real* out = terms->data() + static_cast<std::size_t>(first) * width;
+    for (std::size_t e = 0; e < softplus.size(); ++e) out[e] = view.r[e % width] * softplus[e];
+  });
+  return g;
+}
+
+Cut best_cut(const std::vector<double>& weight, const std::vector<Real>& g, double least,
+             const Judge& judge) {
+  const int n = static_cast<int>(g.size());
+  std::vector<int> order(n);
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(),
+            [&](int i, int j) { return g[i] < g[j] || (g[i] == g[j] && i < j); });
+  std::vector<double> loss(n);
+  judge(order, loss);
+  double all = 0, left = 0;
+  for (double w : weight) all += w;
+  Cut best;
+  for (int i = 0; i + 1 < n; ++i) {
+    left += weight[order[i]];
+    const double low = g[order[i]], high = g[order[i + 1]];
+    if (!(low < high) || left < least || all - left < least) continue;
+    if (best.found && loss[i] >= best.loss) continue;
+    // The gate compares in single precision: the threshold must lie below `high` there.
+    const Real middle = static_cast<Real>(0.5 * (low + high));
+    best = {true, middle < high ? static_cast<double>(middle) : low, loss[i]};
+  }
+  return best;
+}
+
+Cut best_cut(const Task& task, const std::vector<int>& rows, const std::vector<Real>& g,
+             double least) {
+  std::vector<double> weight(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) weight[i] = task.weight(rows[i]);
+  return best_cut(weight, g, least, [&](const std::vector<int>& order, std::vector<double>& loss) {
+    std::vector<int> sorted(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) sorted[i] = rows[order[i]];
+    task.sweep(static_cast<int>(rows.size()), sorted.data(), loss.data());
+  });
+}
+
+Gate random_gate(const TrainingData& data, const std::vector<int>& rows, int facets, Stream stream,
+                 const Hooks& hooks) {
+  Gate gate(data.d(), facets);
+  for (int j = 0; j < data.d(); ++j)
+    for (int k = 0; k < facets; ++k) {
+      const double v = stream.normal();  // drawn also for constant columns: same stream
+      if (data.scaling().scale[j] > 0)
+        gate.B()[static_cast<std::size_t>(j) * gate.width + k] = static_cast<Real>(v);
+    }
+  const std::vector<int> sample = some_of(rows, start_rows);
+  std::vector<Real> terms;
+  // At weight 1 and far out, softplus(z) is z itself: the spread of z can be read off.
+  for (int k = 0; k < facets; ++k) gate.a()[k] = 1e3;
+  gate_evidence(data, gate, sample, hooks, &terms);
+  for (int k = 0; k < facets; ++k) {
+    double mean, sd;
+    moments(terms, gate.width, k, &mean, &sd);
+    const double shrink = sd > 0 ? 1.0 / sd : 1.0;
+    for (int j = 0; j < data.d(); ++j)
+      gate.B()[static_cast<std::size_t>(j) * gate.width + k] *= static_cast<Real>(shrink);
+    gate.a()[k] = static_cast<Real>(0.5 * stream.normal() - (mean - 1e3) * shrink);
+  }
+  const std::vector<Real> g = gate_evidence(data, gate, sample, hooks);
+  double mean, sd;
+  moments(g, 1, 0, &mean, &sd);
+  const double scale = sd > 0 ? 1.0 / sd : 1.0;
+  for (int k = 0; k < facets; ++k) gate.log_r()[k] = static_cast<Real>(std::log(scale));
+  gate.g0() = static_cast<Real>(mean * scale);
+  return gate;
+}
+
+}  // namespace cpt

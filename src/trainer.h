@@ -1,0 +1,99 @@
+// trainer.h: gradient descent on all gates of a tree (Algorithm 1). The same
+// trainer serves a stump during greedy growth and the whole tree afterwards.
+// One recursion gives the gradient: with V the expected cost below a node,
+//   V = q V_right + (1 - q) V_left,   dLoss/dq = reach (V_right - V_left),
+//   dLoss/dg = dLoss/dq lambda q (1 - q).
+#ifndef CPT_TRAINER_H
+#define CPT_TRAINER_H
+
+#include <vector>
+
+#include "prior.h"
+#include "soft_tree.h"
+#include "task.h"
+
+namespace cpt {
+
+struct EpochSettings {
+  double rate = 0;
+  double lambda = 1;
+  int batch_size = 1000;
+  double dropout = 0;
+  double reach_tolerance = 0;
+  double weight_rate = 1;
+  double prior = 1;  // share of the prior that counts already
+};
+
+inline int steps_in_epoch(std::size_t rows, int batch_size) {
+  const std::size_t batch = static_cast<std::size_t>(batch_size);
+  return rows < batch ? 1 : static_cast<int>((rows + batch / 2) / batch);
+}
+
+class Trainer {
+ public:
+  // Trains `nodes` (0 is the root) on `rows`; `key` names its random streams.
+  Trainer(const TrainingData& data, const Task& task, const Prior& prior, std::vector<Node>& nodes,
+          std::vector<int> rows, std::uint64_t seed, std::uint64_t key, const Hooks& hooks);
+
+  // One pass over the rows in random mini-batches; the mean loss of the soft tree.
+  double epoch(const EpochSettings& settings);
+
+  // Hard routing of `rows`: statistics of every node that is a leaf (nodes x statistics).
+  std::vector<double> hard_statistics(const std::vector<int>& rows);
+  // Mean cost of `rows` under hard routing with these leaf statistics.
+  double hard_cost(const std::vector<int>& rows, const std::vector<double>& statistics);
+  // Cost of each of the rows if it started at node `top`.
+  std::vector<Real> costs_below(int top, const std::vector<int>& rows,
+                                const std::vector<double>& statistics);
+  // Total impurity of the leaves.
+  double impurity(const std::vector<double>& statistics) const;
+
+  // Leaf statistics start from what hard routing gives, not from the first batch.
+  void warm_statistics();
+
+  // The gradient of (loss + prior) / total weight for all rows in one batch, with
+  // the statistics of that batch: one vector per node, as Gate::theta. For tests.
+  std::vector<std::vector<Real>> gradient(const EpochSettings& settings, double* loss);
+
+ private:
+  struct Moments {
+    std::vector<Real> first, second;
+    int steps = 0;
+  };
+  double step(const EpochSettings& settings, double memory, std::vector<std::vector<Real>>* sink);
+  double visit_leaves(double memory);
+  void pull_back(double lambda, double scale);
+  void update(const EpochSettings& settings, std::vector<std::vector<Real>>* sink);
+  void update_chunk(const EpochSettings& settings, int visit, int chunk,
+                    std::vector<std::vector<Real>>* sink);
+  void update_tail(const EpochSettings& settings, int visit);
+  AdamStep adam_step(double rate, int steps) const;
+  bool uses_prior(const EpochSettings& settings) const;
+  // body(leaf, rows there, their places in `rows`), for rows sent down hard from `top`
+  using LeafBody = std::function<void(int, const std::vector<int>&, const std::vector<int>&)>;
+  void for_hard_leaves(int top, const std::vector<int>& rows, const LeafBody& body);
+  void refresh_scales();
+
+  const TrainingData& data_;
+  const Task& task_;
+  const Prior& prior_;
+  std::vector<Node>& nodes_;
+  std::vector<int> rows_;
+  std::uint64_t seed_, key_;
+  const Hooks& hooks_;
+  double total_weight_ = 0;
+  int epochs_ = 0;
+  std::uint64_t steps_ = 0, next_scales_ = 0;
+
+  Pass pass_;
+  Batch batch_;
+  std::vector<Moments> moments_;           // per node
+  std::vector<std::vector<Real>> scales_;  // per node: the prior's b_k
+  std::vector<double> statistics_;         // per node: decayed leaf statistics
+  std::vector<Real> below_, dg_;           // per entry: V and dLoss/dg
+  std::vector<std::vector<Real>> tails_;   // per visit: gradient of [ a | log_r | g0 ]
+};
+
+}  // namespace cpt
+
+#endif

@@ -1,0 +1,4 @@
+library(testthat)
+library(cptree)
+
+test_check("cptree")
