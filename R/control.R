@@ -111,12 +111,13 @@ control_table <- list(
   control_field("reach_tolerance", "number", 0, 0.1, "refine",
     paste(
       "A row is followed into a branch only if it arrives there with at least this",
-      "probability. Saves most of the time and changes little."
+      "probability. Saves most of the time; at the default the gradient changes by less",
+      "than one percent. 0 follows every row everywhere."
     )),
   control_field("prior_weight", "number", 0, Inf, "prior",
     paste(
       "Weight of the priors: 1 counts them once per data set, as in the paper, 0 not",
-      "at all. 0.1 by default: at 1 they outweigh the few rows of a deep node. Raise",
+      "at all. 0.2 by default: at 1 they outweigh the few rows of a deep node. Raise",
       "it for fewer facets."
     )),
   control_field("gamma0", "number", 0, Inf, "prior", above = TRUE,
@@ -132,7 +133,11 @@ control_table <- list(
       "heavier tails."
     )),
   control_field("e0", "number", 0, Inf, "prior", above = TRUE,
-    "Shape of the gamma prior on the scale of these variances."),
+    paste(
+      "Shape of the gamma prior on the scale of these variances, whose mean is",
+      "`e0 / f0`. Large, so that the scale stays near 1, the unit of standardised",
+      "columns; small values let each facet find its own scale."
+    )),
   control_field("f0", "number", 0, Inf, "prior", above = TRUE,
     paste(
       "Rate of the gamma prior on the scale of these variances: a larger value",
@@ -185,20 +190,20 @@ cpt_control <- function(max_depth = 6,
                         grow_min_steps = 500,
                         grow_rate = 0.03,
                         refine_epochs = 40,
-                        refine_min_steps = 400,
+                        refine_min_steps = 600,
                         refine_rate = 0.02,
                         batch_size = 1000,
                         lambda_start = 0.5,
-                        lambda_end = 4,
+                        lambda_end = 6,
                         weight_rate = 3,
                         dropout = 0,
-                        reach_tolerance = 1e-3,
-                        prior_weight = 0.1,
+                        reach_tolerance = 3e-4,
+                        prior_weight = 0.2,
                         gamma0 = 1,
                         c0 = 1,
                         a_beta = 1,
-                        e0 = 1,
-                        f0 = 1,
+                        e0 = 1e4,
+                        f0 = 1e4,
                         facet_tolerance = 0) {
   values <- mget(names(control_table))
   values["max_leaves"] <- list(values$max_leaves %||% Inf)

@@ -16,7 +16,6 @@ Rcpp::List engine_fit(SEXP x, Rcpp::NumericVector y, Rcpp::NumericVector weights
 RcppExport SEXP _cptree_engine_fit(SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP validSEXP, SEXP optionsSEXP, SEXP on_tickSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
@@ -32,7 +31,6 @@ Rcpp::IntegerVector engine_route(Rcpp::List tree, SEXP x, int threads);
 RcppExport SEXP _cptree_engine_route(SEXP treeSEXP, SEXP xSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type tree(treeSEXP);
     Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
@@ -45,7 +43,6 @@ Rcpp::NumericMatrix engine_soft(Rcpp::List tree, Rcpp::NumericMatrix value, SEXP
 RcppExport SEXP _cptree_engine_soft(SEXP treeSEXP, SEXP valueSEXP, SEXP xSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type tree(treeSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type value(valueSEXP);
     Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
@@ -59,7 +56,6 @@ Rcpp::NumericMatrix engine_evidence(Rcpp::List tree, int position, SEXP x, int t
 RcppExport SEXP _cptree_engine_evidence(SEXP treeSEXP, SEXP positionSEXP, SEXP xSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type tree(treeSEXP);
     Rcpp::traits::input_parameter< int >::type position(positionSEXP);
     Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
@@ -73,7 +69,6 @@ Rcpp::CharacterVector engine_kernels(std::string choose);
 RcppExport SEXP _cptree_engine_kernels(SEXP chooseSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< std::string >::type choose(chooseSEXP);
     rcpp_result_gen = Rcpp::wrap(engine_kernels(choose));
     return rcpp_result_gen;

@@ -310,7 +310,7 @@ Rcpp::List write_history(const std::vector<cpt::Record>& history) {
 
 }  // namespace
 
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::List engine_fit(SEXP x, Rcpp::NumericVector y, Rcpp::NumericVector weights,
                       Rcpp::LogicalVector valid, Rcpp::List options,
                       Rcpp::Nullable<Rcpp::Function> on_tick) {
@@ -330,7 +330,7 @@ Rcpp::List engine_fit(SEXP x, Rcpp::NumericVector y, Rcpp::NumericVector weights
                             Rcpp::_["history"] = write_history(result.history));
 }
 
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::IntegerVector engine_route(Rcpp::List tree, SEXP x, int threads) {
   const cpt::MatrixView view = view_matrix(x);
   const cpt::Tree t = read_tree(tree, view.cols);
@@ -342,7 +342,7 @@ Rcpp::IntegerVector engine_route(Rcpp::List tree, SEXP x, int threads) {
   return shifted(leaf, 1);
 }
 
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix engine_soft(Rcpp::List tree, Rcpp::NumericMatrix value, SEXP x, int threads) {
   const cpt::MatrixView view = view_matrix(x);
   const cpt::Tree t = read_tree(tree, view.cols);
@@ -358,7 +358,7 @@ Rcpp::NumericMatrix engine_soft(Rcpp::List tree, Rcpp::NumericMatrix value, SEXP
   return by_rows(out, view.rows, width);
 }
 
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix engine_evidence(Rcpp::List tree, int position, SEXP x, int threads) {
   const cpt::MatrixView view = view_matrix(x);
   const cpt::Tree t = read_tree(tree, view.cols);
@@ -372,7 +372,7 @@ Rcpp::NumericMatrix engine_evidence(Rcpp::List tree, int position, SEXP x, int t
   return by_rows(out, view.rows, t.facets[position - 1]);
 }
 
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::CharacterVector engine_kernels(std::string choose) {
   if (!choose.empty()) cpt::choose_kernels(choose);
   std::vector<std::string> names = cpt::kernels_available();

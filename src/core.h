@@ -41,8 +41,17 @@ struct Hooks {
   std::function<bool()> cancelled;
   std::function<void(const Progress&)> report;
 
+  bool is_cancelled() const { return cancelled && cancelled(); }
   void stop_if_cancelled() const {
-    if (cancelled && cancelled()) throw Cancelled();
+    if (is_cancelled()) throw Cancelled();
+  }
+
+  // parallel_for whose tasks are skipped once the host has asked to stop.
+  void run(int tasks, const std::function<void(int)>& body) const {
+    parallel_for(tasks, [&](int t) {
+      if (!is_cancelled()) body(t);
+    });
+    stop_if_cancelled();
   }
 
   // The same hooks for work that already runs inside a task.

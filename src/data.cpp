@@ -70,7 +70,7 @@ Scaling measure_scaling(const MatrixView& x, const std::vector<double>& weight,
   s.scale.assign(x.cols, 0.0);
   double total = 0;
   for (double w : weight) total += w;
-  hooks.parallel_for(x.cols, [&](int j) {
+  hooks.run(x.cols, [&](int j) {
     double sum = 0, seen = 0;
     visit_column(x, j, [&](int i, double v) { sum += weight[i] * v; seen += weight[i]; });
     const double mean = sum / total;
@@ -113,7 +113,7 @@ TrainingData::TrainingData(const MatrixView& view, const Rows& rows, Scaling sca
 void TrainingData::copy_dense(const MatrixView& view, const Hooks& hooks) {
   const int n = view.rows;
   dense_.assign(static_cast<std::size_t>(n) * ld_, 0);
-  hooks.parallel_for((n + block_rows - 1) / block_rows, [&](int b) {
+  hooks.run((n + block_rows - 1) / block_rows, [&](int b) {
     const int last = std::min(n, (b + 1) * block_rows);
     for (int j = 0; j < d_; ++j) {
       const double centre = scaling_.centre[j], inverse = scaling_.inverse(j);
@@ -135,7 +135,7 @@ void TrainingData::gather(Batch& batch, double dropout, const Stream& key,
   }
   batch.dense.resize(static_cast<std::size_t>(batch.rows) * ld_);
   const int blocks = (batch.rows + block_rows - 1) / block_rows;
-  hooks.parallel_for(blocks, [&](int b) {
+  hooks.run(blocks, [&](int b) {
     gather_dense(batch, dropout, key, b * block_rows, std::min(batch.rows, (b + 1) * block_rows));
   });
 }

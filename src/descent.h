@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "fit.h"
+#include "stump.h"
 #include "trainer.h"
 
 namespace cpt {
@@ -17,9 +18,8 @@ class Descent {
   Descent(const Problem& problem, std::vector<Node>& nodes, std::uint64_t key)
       : p_(problem), nodes_(nodes),
         trainer_(problem.data, problem.task, problem.prior, nodes, problem.training,
-                 problem.options.seed, key, problem.hooks) {
-    for (int r : problem.training) weight_ += problem.task.weight(r);
-  }
+                 problem.options.seed, key, problem.hooks),
+        weight_(total_weight(problem.task, problem.training)) {}
 
   // Mean hard loss of the training rows (and cost of the validation rows, if any)
   // with the present parameters; the best so far is remembered.
@@ -60,8 +60,9 @@ class Descent {
   std::vector<Node>& nodes_;
   Trainer trainer_;
   std::vector<std::vector<Real>> best_;
+  double weight_;
   double best_score_ = std::numeric_limits<double>::infinity();
-  double weight_ = 0, hard_ = 0, valid_ = 0, best_hard_ = 0, loss_ = 0;
+  double hard_ = 0, valid_ = 0, best_hard_ = 0, loss_ = 0;
 };
 
 }  // namespace cpt

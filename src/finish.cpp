@@ -68,7 +68,7 @@ class Finisher {
       const int l = tree_.left[v], r = tree_.right[v];
       const bool small_l = tree_.weight[l] < least, small_r = tree_.weight[r] < least;
       const bool leaves = tree_.is_leaf(l) && tree_.is_leaf(r);
-      if (small_l && small_r) become[v] = -1;
+      if ((small_l && small_r) || tree_.weight[v] < p_.options.min_split_obs) become[v] = -1;
       else if (small_l) become[v] = r;
       else if (small_r) become[v] = l;
       else if (leaves && tree_.loss[v] - tree_.loss[l] - tree_.loss[r] <= useful) become[v] = -1;
@@ -100,7 +100,7 @@ class Finisher {
     const int facets = tree_.facets[v], n = static_cast<int>(arriving.size());
     std::vector<double> terms(static_cast<std::size_t>(n) * facets);
     constexpr int block = 64;
-    p_.hooks.parallel_for((n + block - 1) / block, [&](int b) {
+    p_.hooks.run((n + block - 1) / block, [&](int b) {
       thread_local std::vector<double> buffer;
       const int first = b * block, count = std::min(block, n - first);
       const std::vector<RowView> x = rows_.block(arriving.data() + first, count, buffer);
@@ -145,6 +145,7 @@ class Finisher {
     double allowed = p_.options.facet_tolerance * weight;
     for (int k : order) {
       if (kept.size() == 1) break;
+      p_.hooks.stop_if_cancelled();
       std::vector<int> fewer = kept;
       fewer.erase(std::find(fewer.begin(), fewer.end(), k));
       double threshold = 0;

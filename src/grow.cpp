@@ -48,8 +48,12 @@ class StumpTrainer {
   void run(int from, int to, int epochs) {
     Trainer trainer(p_.data, p_.task, p_.prior, nodes_, open_.rows, p_.options.seed,
                     key_ + (static_cast<std::uint64_t>(from) << 40), hooks_);
-    for (int e = from; e < to; ++e)
-      trainer.epoch(epoch_settings(p_.options, p_.options.grow_rate, e, epochs));
+    const double nat = p_.task.nat(open_.loss / total_weight(p_.task, open_.rows));
+    for (int e = from; e < to; ++e) {
+      EpochSettings settings = epoch_settings(p_.options, p_.options.grow_rate, e, epochs);
+      settings.prior *= nat;
+      trainer.epoch(settings);
+    }
   }
 
   Stump cut() {
@@ -90,8 +94,7 @@ class Grower {
 
  private:
   bool may_split(const OpenNode& open) const {
-    double weight = 0;
-    for (int r : open.rows) weight += p_.task.weight(r);
+    const double weight = total_weight(p_.task, open.rows);
     return weight >= p_.options.min_split_obs && weight >= 2 * p_.options.min_leaf_obs &&
            open.rows.size() >= 2 && open.loss > 1e-9 * p_.root_loss && open.loss > 0;
   }
@@ -108,13 +111,11 @@ class Grower {
     const Hooks inner = p_.hooks.serial();
     const bool side_by_side = jobs >= p_.hooks.threads;
     const auto body = [&](int j) {
-      if (p_.hooks.cancelled && p_.hooks.cancelled()) return;
       job(j, side_by_side ? inner : p_.hooks);
       report(share * (++done) / jobs);
     };
-    if (side_by_side) p_.hooks.parallel_for(jobs, body);
+    if (side_by_side) p_.hooks.run(jobs, body);
     else Hooks::run_serially(jobs, body);
-    p_.hooks.stop_if_cancelled();
   }
 
   void report(double share_of_level) const {
@@ -146,7 +147,7 @@ class Grower {
     Stream stream(p_.options.seed, id, Purpose::start, start);
     const int epochs = epochs_for(open);
     StumpTrainer stump(p_, open, id, start,
-                       random_gate(p_.data, open.rows, p_.options.max_facets, stream, hooks),
+                       random_gate(p_.data, p_.task, open.rows, p_.options.max_facets, stream, hooks),
                        hooks);
     stump.run(0, (epochs + 1) / 2, epochs);
     return stump.cut();
@@ -189,10 +190,9 @@ class Grower {
   // Hard and validation loss of the tree so far; remembers the best depth.
   void record(int depth) {
     Trainer trainer(p_.data, p_.task, p_.prior, nodes_, {}, p_.options.seed, 0, p_.hooks);
-    double weight = 0;
-    for (int r : p_.training) weight += p_.task.weight(r);
     const std::vector<double> statistics = trainer.hard_statistics(p_.training);
-    loss_ = p_.task.reported_loss(trainer.impurity(statistics)) / weight;
+    loss_ = p_.task.reported_loss(trainer.impurity(statistics)) /
+            total_weight(p_.task, p_.training);
     double valid = std::numeric_limits<double>::quiet_NaN();
     if (!p_.validation.empty()) {
       valid = trainer.hard_cost(p_.validation, statistics);

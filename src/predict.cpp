@@ -13,14 +13,12 @@ constexpr int block_rows = 64;
 void for_each_row(const Rows& rows, const Hooks& hooks,
                   const std::function<void(int, const RowView&)>& body) {
   const int blocks = (rows.size() + block_rows - 1) / block_rows;
-  hooks.parallel_for(blocks, [&](int b) {
-    if (hooks.cancelled && hooks.cancelled()) return;
+  hooks.run(blocks, [&](int b) {
     thread_local std::vector<double> buffer;
     const int first = b * block_rows, count = std::min(block_rows, rows.size() - first);
     const std::vector<RowView> block = rows.block(first, count, buffer);
     for (int i = 0; i < count; ++i) body(first + i, block[i]);
   });
-  hooks.stop_if_cancelled();
 }
 
 void add_below(const Tree& tree, const std::vector<double>& value, int width, const RowView& x,

@@ -21,9 +21,11 @@ void refine(const Problem& p, std::vector<Node>& nodes) {
   const int epochs = refine_epochs(p);
   descent.score();  // the greedy tree itself is the first candidate
   descent.trainer().warm_statistics();
+  const double nat = p.task.nat(descent.best_hard());
   for (int e = 0; e < epochs; ++e) {
-    descent.epoch("refine", e + 1, epoch_settings(p.options, p.options.refine_rate, e, epochs),
-                  is_scored(e, epochs));
+    EpochSettings settings = epoch_settings(p.options, p.options.refine_rate, e, epochs);
+    settings.prior *= nat;
+    descent.epoch("refine", e + 1, settings, is_scored(e, epochs));
     if (p.hooks.report)
       p.hooks.report({"refine", e + 1, epochs, descent.loss(),
                       p.grow_share + (1 - p.grow_share) * (e + 1) / epochs});

@@ -32,7 +32,7 @@ class Stream {
     return std::sqrt(-2.0 * std::log(u)) * std::cos(6.283185307179586 * uniform());
   }
 
-  std::uint64_t below(std::uint64_t n) {  // bias < n / 2^64
+  std::uint64_t below(std::uint64_t n) {  // bias < n / 2^53
     return static_cast<std::uint64_t>(uniform() * static_cast<double>(n));
   }
 

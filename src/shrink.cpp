@@ -22,9 +22,9 @@ constexpr int judging_rows = 8192;     // rows of a node that judge its facets
 // One node: its rows, and what each costs on either side with the subtrees as they are.
 class NodeShrinker {
  public:
-  NodeShrinker(const Problem& p, Node& node, std::vector<int> rows, double scale,
+  NodeShrinker(const Problem& p, Node& node, std::vector<int> rows, double scale, double nat,
                const std::vector<Real>& left_cost, const std::vector<Real>& right_cost)
-      : p_(p), node_(node), rows_(std::move(rows)), scale_(scale), left_(left_cost),
+      : p_(p), node_(node), rows_(std::move(rows)), scale_(scale), nat_(nat), left_(left_cost),
         right_(right_cost) {
     for (int r : rows_) weight_.push_back(p_.task.weight(r));
   }
@@ -37,9 +37,11 @@ class NodeShrinker {
     Cut now = cut(g_);
     if (!now.found) return 0;
     const std::vector<Real> scales = p_.prior.fit_scales(gate);
+    const auto price_of = [&](int k) { return nat_ * p_.prior.price(gate, scales, k); };
     std::vector<std::pair<double, int>> net;
     for (int k = 0; k < gate.facets; ++k) {
-      const double value = harm(cut(without(k)), now) - slack * p_.prior.price(gate, scales, k);
+      p_.hooks.stop_if_cancelled();
+      const double value = harm(cut(without(k)), now) - slack * price_of(k);
       if (value < 0) net.push_back({value, k});
     }
     std::sort(net.begin(), net.end());
@@ -50,7 +52,7 @@ class NodeShrinker {
     for (const auto& candidate : net) {
       if (most == 0) break;
       const std::vector<Real> less = without(candidate.second);
-      const double price = p_.prior.price(gate, scales, candidate.second);
+      const double price = price_of(candidate.second);
       const Cut then = cut(less);
       if (harm(then, now) >= slack * price) continue;
       g_ = less;
@@ -94,14 +96,14 @@ class NodeShrinker {
   const Problem& p_;
   Node& node_;
   std::vector<int> rows_;
-  double scale_;
+  double scale_, nat_;  // judged rows stand for more; loss worth one nat
   const std::vector<Real>&left_, &right_;
   std::vector<double> weight_;
   std::vector<Real> g_, terms_;
 };
 
 // All nodes from the root down, each with the rows that its shrunk ancestors send.
-double switch_off(const Problem& p, std::vector<Node>& nodes, double slack) {
+double switch_off(const Problem& p, std::vector<Node>& nodes, double nat, double slack) {
   Trainer router(p.data, p.task, p.prior, nodes, {}, p.options.seed, 0, p.hooks);
   const std::vector<double> statistics = router.hard_statistics(p.training);
   std::vector<std::vector<int>> arriving(nodes.size());
@@ -114,7 +116,7 @@ double switch_off(const Problem& p, std::vector<Node>& nodes, double slack) {
       const double scale = total_weight(p.task, arriving[v]) / total_weight(p.task, rows);
       const std::vector<Real> left = router.costs_below(nodes[v].left, rows, statistics);
       const std::vector<Real> right = router.costs_below(nodes[v].right, rows, statistics);
-      saved += NodeShrinker(p, nodes[v], rows, scale, left, right).run(slack);
+      saved += NodeShrinker(p, nodes[v], rows, scale, nat, left, right).run(slack);
     }
     const std::vector<Real> g = gate_evidence(p.data, nodes[v].gate, arriving[v], p.hooks);
     for (std::size_t i = 0; i < arriving[v].size(); ++i)
@@ -125,13 +127,13 @@ double switch_off(const Problem& p, std::vector<Node>& nodes, double slack) {
 }
 
 // Some epochs, from half soft to hard, repair what the lost facets carried.
-double retrain(const Problem& p, std::vector<Node>& nodes, int round, int epochs) {
+double retrain(const Problem& p, std::vector<Node>& nodes, double nat, int round, int epochs) {
   Descent descent(p, nodes, 0x5417 + round);
   descent.trainer().warm_statistics();
   for (int e = 0; e < epochs; ++e) {
     const int from = epochs;  // the second half of a schedule of twice the length
     EpochSettings settings = epoch_settings(p.options, p.options.refine_rate, from + e, 2 * epochs);
-    settings.prior = 1;
+    settings.prior = nat;
     descent.epoch("shrink", round * epochs + e + 1, settings, 2 * e >= epochs);
   }
   descent.restore_best();
@@ -150,9 +152,10 @@ void shrink(const Problem& p, std::vector<Node>& nodes) {
   double loss = before.best_score() * before.weight(), slack = hopeful;
   for (int round = 0; round < rounds; ++round) {
     const std::vector<Node> kept = nodes;
-    const double saved = switch_off(p, nodes, slack);
+    const double nat = p.task.nat(loss / before.weight());
+    const double saved = switch_off(p, nodes, nat, slack);
     if (saved <= 0) return;
-    const double loss_now = retrain(p, nodes, round, epochs);
+    const double loss_now = retrain(p, nodes, nat, round, epochs);
     if (loss_now - loss <= saved) {
       loss = loss_now;
       continue;

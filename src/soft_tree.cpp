@@ -38,7 +38,7 @@ void parallel_by_work(const std::vector<double>& work, const Hooks& hooks,
   const auto group = [&](int t) {
     for (int i = bounds[t]; i < bounds[t + 1]; ++i) body(i);
   };
-  if (tasks > 1) hooks.parallel_for(tasks, group);
+  if (tasks > 1) hooks.run(tasks, group);
   else if (tasks == 1) group(0);
 }
 

@@ -12,17 +12,21 @@ namespace {
 constexpr int block_rows = 1024;        // rows evaluated at a time
 constexpr int start_rows = 1000;        // rows that a start looks at
 
-// Mean and spread of column k of a rows x width array.
-void moments(const std::vector<Real>& a, int width, int k, double* mean, double* sd) {
-  const std::size_t n = a.size() / width;
-  double sum = 0, squares = 0;
-  for (std::size_t i = 0; i < n; ++i) sum += a[i * width + k];
-  *mean = sum / n;
+// Weighted mean and spread of column k of a rows x width array.
+void moments(const std::vector<double>& weight, const std::vector<Real>& a, int width, int k,
+             double* mean, double* sd) {
+  const std::size_t n = weight.size();
+  double mass = 0, sum = 0, squares = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    mass += weight[i];
+    sum += weight[i] * a[i * width + k];
+  }
+  *mean = sum / mass;
   for (std::size_t i = 0; i < n; ++i) {
     const double off = a[i * width + k] - *mean;
-    squares += off * off;
+    squares += weight[i] * off * off;
   }
-  *sd = std::sqrt(squares / n);
+  *sd = std::sqrt(squares / mass);
 }
 
 }  // namespace
@@ -49,7 +53,7 @@ std::vector<Real> gate_evidence(const TrainingData& data, const Gate& gate,
   if (terms) terms->resize(static_cast<std::size_t>(n) * width);
   GateView view;
   view.refresh(gate, data);
-  hooks.parallel_for((n + block_rows - 1) / block_rows, [&](int b) {
+  hooks.run((n + block_rows - 1) / block_rows, [&](int b) {
     const int first = b * block_rows, count = std::min(block_rows, n - first);
     Batch batch;
     batch.index.assign(rows.begin() + first, rows.begin() + first + count);
@@ -101,8 +105,8 @@ Cut best_cut(const Task& task, const std::vector<int>& rows, const std::vector<R
   });
 }
 
-Gate random_gate(const TrainingData& data, const std::vector<int>& rows, int facets, Stream stream,
-                 const Hooks& hooks) {
+Gate random_gate(const TrainingData& data, const Task& task, const std::vector<int>& rows,
+                 int facets, Stream stream, const Hooks& hooks) {
   Gate gate(data.d(), facets);
   for (int j = 0; j < data.d(); ++j)
     for (int k = 0; k < facets; ++k) {
@@ -111,13 +115,15 @@ Gate random_gate(const TrainingData& data, const std::vector<int>& rows, int fac
         gate.B()[static_cast<std::size_t>(j) * gate.width + k] = static_cast<Real>(v);
     }
   const std::vector<int> sample = some_of(rows, start_rows);
+  std::vector<double> weight;
+  for (int r : sample) weight.push_back(task.weight(r));
   std::vector<Real> terms;
   // At weight 1 and far out, softplus(z) is z itself: the spread of z can be read off.
   for (int k = 0; k < facets; ++k) gate.a()[k] = 1e3;
   gate_evidence(data, gate, sample, hooks, &terms);
   for (int k = 0; k < facets; ++k) {
     double mean, sd;
-    moments(terms, gate.width, k, &mean, &sd);
+    moments(weight, terms, gate.width, k, &mean, &sd);
     const double shrink = sd > 0 ? 1.0 / sd : 1.0;
     for (int j = 0; j < data.d(); ++j)
       gate.B()[static_cast<std::size_t>(j) * gate.width + k] *= static_cast<Real>(shrink);
@@ -125,7 +131,7 @@ Gate random_gate(const TrainingData& data, const std::vector<int>& rows, int fac
   }
   const std::vector<Real> g = gate_evidence(data, gate, sample, hooks);
   double mean, sd;
-  moments(g, 1, 0, &mean, &sd);
+  moments(weight, g, 1, 0, &mean, &sd);
   const double scale = sd > 0 ? 1.0 / sd : 1.0;
   for (int k = 0; k < facets; ++k) gate.log_r()[k] = static_cast<Real>(std::log(scale));
   gate.g0() = static_cast<Real>(mean * scale);

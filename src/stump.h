@@ -42,8 +42,8 @@ double total_weight(const Task& task, const std::vector<int>& rows);
 
 // Random facets, each of unit spread on the rows; weights such that g has spread 1;
 // g0 in the middle, so that the first gate is balanced and not saturated.
-Gate random_gate(const TrainingData& data, const std::vector<int>& rows, int facets, Stream stream,
-                 const Hooks& hooks);
+Gate random_gate(const TrainingData& data, const Task& task, const std::vector<int>& rows,
+                 int facets, Stream stream, const Hooks& hooks);
 
 }  // namespace cpt
 

@@ -69,6 +69,8 @@ class Classification : public Task {
     }
   }
 
+  double nat(double) const override { return 1.0; }
+
   void value(const double* s, double* out) const override {
     std::copy(s + 1, s + 1 + classes_, out);
   }
@@ -131,6 +133,8 @@ class Regression : public Task {
       loss[i] = impurity(left) + impurity(right);
     }
   }
+
+  double nat(double mean) const override { return 2.0 * mean; }
 
   void value(const double* s, double* out) const override {
     out[0] = mean_ + (s[0] > 0 ? scale_ * s[1] / s[0] : 0.0);

@@ -37,6 +37,11 @@ class Task {
   // loss[i] = impurity of rows 0..i plus impurity of rows i+1..end, for every cut
   virtual void sweep(int rows, const int* row, double* loss) const = 0;
 
+  // What one nat of log-likelihood is worth in units of the loss, when the mean loss
+  // is `mean`: 1 for entropy; twice the variance for squares (a normal outcome). The
+  // prior is a log-density and must be weighed against the loss in this unit.
+  virtual double nat(double mean) const = 0;
+
   // what a leaf reports, in the outcome's own units, and the loss in those units
   virtual void value(const double* statistics, double* out) const = 0;
   virtual double reported_loss(double loss) const { return loss; }

@@ -47,7 +47,7 @@ double Trainer::epoch(const EpochSettings& settings) {
 }
 
 void Trainer::refresh_scales() {
-  hooks_.parallel_for(static_cast<int>(nodes_.size()), [&](int v) {
+  hooks_.run(static_cast<int>(nodes_.size()), [&](int v) {
     if (!nodes_[v].is_leaf()) scales_[v] = prior_.fit_scales(nodes_[v].gate);
   });
   next_scales_ = steps_ + scale_steps;

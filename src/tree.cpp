@@ -130,14 +130,12 @@ int route(const Tree& tree, const RowView& x) {
 std::vector<int> route(const Tree& tree, const Rows& rows, const Hooks& hooks) {
   std::vector<int> leaf(rows.size());
   const int blocks = (rows.size() + block_rows - 1) / block_rows;
-  hooks.parallel_for(blocks, [&](int b) {
-    if (hooks.cancelled && hooks.cancelled()) return;
+  hooks.run(blocks, [&](int b) {
     thread_local std::vector<double> buffer;
     const int first = b * block_rows, count = std::min(block_rows, rows.size() - first);
     const std::vector<RowView> block = rows.block(first, count, buffer);
     for (int i = 0; i < count; ++i) leaf[first + i] = route(tree, block[i]);
   });
-  hooks.stop_if_cancelled();
   return leaf;
 }
 

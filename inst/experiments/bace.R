@@ -1,0 +1,12 @@
+# Bace: 2,048 fingerprint bits, sparse, two classes (the paper: AUC .847 with 21 leaves).
+here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1]))
+source(file.path(here, "common.R"))
+
+given <- arguments(seeds = 1:5)
+part <- parts(read_data(given$folder, "bace.rds"), given$validate)
+settings <- list(
+  max_depth = 3, max_leaves = 21, max_facets = 20, dropout = 0.7, batch_size = 200,
+  grow_min_steps = 200, grow_rate = 0.01, refine_epochs = 60, refine_rate = 0.005, lambda_end = 4,
+  weight_rate = 1, prior_weight = 0.3, a_beta = 2, e0 = 1e6, f0 = 1e6
+)
+experiment("bace", part, settings, given)

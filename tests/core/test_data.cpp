@@ -1,0 +1,249 @@
+// test_data.cpp: rows and their standardisation: dense, integer and sparse views
+// agree, the scaling is the weighted one, dropout keeps the mean.
+#include "support.h"
+#include "test.h"
+
+using namespace support;
+
+namespace {
+
+std::vector<double> spread(const RowView& row, int cols) {
+  std::vector<double> out(cols, 0.0);
+  for (int e = 0; e < row.count; ++e) out[row.column ? row.column[e] : e] = row.value[e];
+  return out;
+}
+
+// The batch as plain numbers, zeros filled in.
+std::vector<double> spread(const TrainingData& data, const Batch& batch) {
+  const int d = data.d();
+  std::vector<double> out(static_cast<std::size_t>(batch.rows) * d, 0.0);
+  for (int i = 0; i < batch.rows; ++i) {
+    if (!data.is_sparse()) {
+      for (int j = 0; j < d; ++j) out[i * d + j] = batch.dense[i * data.ld() + j];
+      continue;
+    }
+    const std::size_t first = batch.start[i * data.chunks()];
+    const std::size_t last = batch.start[(i + 1) * data.chunks()];
+    for (std::size_t e = first; e < last; ++e) out[i * d + batch.column[e]] = batch.value[e];
+  }
+  return out;
+}
+
+struct Moments {
+  long double mean, sd;
+};
+
+Moments direct(const Matrix& m, int j, const std::vector<double>& w) {
+  long double total = 0, sum = 0, squares = 0;
+  for (int i = 0; i < m.n; ++i) {
+    total += w[i];
+    sum += static_cast<long double>(w[i]) * m.at(i, j);
+  }
+  const long double mean = sum / total;
+  for (int i = 0; i < m.n; ++i) squares += w[i] * (m.at(i, j) - mean) * (m.at(i, j) - mean);
+  return {mean, std::sqrt(squares / total)};
+}
+
+}  // namespace
+
+TEST(data_rows_dense_integer_and_sparse_are_the_same) {
+  Matrix m = random_matrix(150, 9, 0.6, 1);
+  for (double& v : m.x) v = std::round(3 * v);
+  const std::vector<int> whole(m.x.begin(), m.x.end());
+  MatrixView integer = m.dense();
+  integer.dense = nullptr;
+  integer.dense_int = whole.data();
+  const Rows a(m.dense()), b(integer), c(m.sparse());
+  CHECK(!a.is_sparse() && !b.is_sparse() && c.is_sparse());
+  const std::vector<int> pick = {149, 3, 3, 0, 77};
+  for (const Rows* rows : {&a, &b, &c}) {
+    std::vector<double> buffer;
+    const std::vector<RowView> some = rows->block(pick.data(), 5, buffer);
+    for (int i = 0; i < 5; ++i)
+      for (int j = 0; j < m.p; ++j) CHECK(spread(some[i], m.p)[j] == m.at(pick[i], j), i, j);
+    const std::vector<RowView> run = rows->block(40, 110, buffer);
+    for (int i = 0; i < 110; ++i)
+      for (int j = 0; j < m.p; ++j) CHECK(spread(run[i], m.p)[j] == m.at(40 + i, j), i, j);
+  }
+}
+
+TEST(data_sparse_rows_are_in_column_order_without_zeros) {
+  Matrix m = random_matrix(60, 30, 0.8, 2);
+  const Rows rows(m.sparse());
+  for (int i = 0; i < m.n; ++i) {
+    const RowView row = rows.sparse_row(i);
+    for (int e = 0; e < row.count; ++e) {
+      CHECK(row.value[e] != 0, i, e);
+      if (e > 0) CHECK(row.column[e - 1] < row.column[e], i, e);
+    }
+  }
+}
+
+TEST(data_scaling_is_the_weighted_mean_and_sd) {
+  Matrix m = random_matrix(200, 8, 0.4, 3);
+  for (int i = 0; i < m.n; ++i) {
+    m.at(i, 1) = 1e6 + 1e-3 * m.at(i, 1);  // far from zero
+    m.at(i, 2) = -4.1;                     // constant
+    m.at(i, 3) = 0;                        // constant zero: nothing stored
+  }
+  std::vector<double> w(m.n);
+  Stream s = random_numbers(4);
+  for (double& v : w) v = s.uniform() < 0.2 ? 0 : 3 * s.uniform();
+  for (int i = 0; i < m.n; ++i) {
+    if (w[i] == 0) m.at(i, 0) = 1e9;                   // rows of weight 0 do not count
+    m.at(i, 4) = w[i] == 0 ? 10 + s.normal() : 2.5;    // constant where it counts
+  }
+  for (bool sparse : {false, true}) {
+    const Scaling got = measure_scaling(m.view(sparse), w, "columns", serial_hooks());
+    for (int j = 0; j < m.p; ++j) {
+      const Moments want = direct(m, j, w);
+      CHECK(std::fabs(got.centre[j] - want.mean) <= 1e-12 * std::fabs(want.mean) + 1e-13, sparse, j,
+            got.centre[j], want.mean);
+      if (j >= 2 && j <= 4) CHECK(got.scale[j] == 0 && got.inverse(j) == 0, sparse, j, got.scale[j]);
+      else CHECK(std::fabs(got.scale[j] / want.sd - 1) < 1e-6, sparse, j, got.scale[j], want.sd);
+    }
+  }
+}
+
+TEST(data_scaling_weight_two_is_the_row_twice) {
+  Matrix m = random_matrix(50, 4, 0.3, 5), twice(75, 4);
+  std::vector<double> w(50, 1.0);
+  for (int i = 0, to = 0; i < 50; ++i) {
+    if (i % 2) w[i] = 2;
+    for (int copy = 0; copy < w[i]; ++copy, ++to)
+      for (int j = 0; j < 4; ++j) twice.at(to, j) = m.at(i, j);
+  }
+  const Scaling a = measure_scaling(m.dense(), w, "columns", serial_hooks());
+  const Scaling b = measure_scaling(twice.dense(), std::vector<double>(75, 1.0), "columns",
+                                    serial_hooks());
+  for (int j = 0; j < 4; ++j) {
+    CHECK(std::fabs(a.centre[j] - b.centre[j]) < 1e-14, j, a.centre[j], b.centre[j]);
+    CHECK(std::fabs(a.scale[j] / b.scale[j] - 1) < 1e-14, j, a.scale[j], b.scale[j]);
+  }
+}
+
+TEST(data_scaling_of_the_whole_matrix_and_none) {
+  Matrix m = random_matrix(80, 5, 0.2, 6);
+  for (int i = 0; i < m.n; ++i) m.at(i, 3) = 7;
+  std::vector<double> w(m.n);
+  for (int i = 0; i < m.n; ++i) w[i] = 0.5 + i % 3;
+  long double total = 0, sum = 0, squares = 0;
+  for (int j = 0; j < m.p; ++j)
+    for (int i = 0; i < m.n; ++i) { total += w[i]; sum += w[i] * m.at(i, j); }
+  const long double mean = sum / total;
+  for (int j = 0; j < m.p; ++j)
+    for (int i = 0; i < m.n; ++i) squares += w[i] * (m.at(i, j) - mean) * (m.at(i, j) - mean);
+  const double sd = std::sqrt(static_cast<double>(squares / total));
+  for (bool sparse : {false, true}) {
+    const Scaling one = measure_scaling(m.view(sparse), w, "matrix", serial_hooks());
+    const Scaling none = measure_scaling(m.view(sparse), w, "none", serial_hooks());
+    for (int j = 0; j < m.p; ++j) {
+      CHECK(std::fabs(one.centre[j] - mean) < 1e-12, sparse, j, one.centre[j], mean);
+      CHECK(std::fabs(one.scale[j] - (j == 3 ? 0 : sd)) < 1e-12, sparse, j, one.scale[j], sd);
+      CHECK(none.centre[j] == 0, sparse, j, none.centre[j]);
+      CHECK(none.scale[j] == (j == 3 ? 0 : 1), sparse, j, none.scale[j]);
+    }
+  }
+}
+
+TEST(data_training_rows_are_standardised_dense_and_sparse) {
+  Matrix m = random_matrix(300, 7, 0.5, 7);
+  for (int i = 0; i < m.n; ++i) m.at(i, 5) = 3;
+  const std::vector<double> w(m.n, 1.0);
+  const double tolerance = is_double ? 1e-12 : 1e-5;
+  for (bool sparse : {false, true}) {
+    const MatrixView x = m.view(sparse);
+    const Rows rows(x);
+    const TrainingData data(x, rows, measure_scaling(x, w, "columns", serial_hooks()),
+                            serial_hooks());
+    Batch batch;
+    for (int i = 0; i < m.n; ++i) batch.index.push_back(m.n - 1 - i);
+    data.gather(batch, 0.0, Stream(0, 0, Purpose::dropout), serial_hooks());
+    const std::vector<double> got = spread(data, batch);
+    for (int i = 0; i < m.n; ++i)
+      for (int j = 0; j < m.p; ++j) {
+        const Moments c = direct(m, j, w);
+        const double want = j == 5 ? 0 : (m.at(m.n - 1 - i, j) - c.mean) / c.sd;
+        const double have = got[i * m.p + j] - data.shift()[j];
+        CHECK(std::fabs(have - want) < tolerance, sparse, i, j, have, want);
+      }
+  }
+}
+
+TEST(data_dropout_keeps_the_mean_and_is_repeatable) {
+  Matrix m(4000, 6);
+  for (double& v : m.x) v = 2;
+  for (int j = 0; j < m.p; ++j) m.at(0, j) = 1;  // not constant
+  const std::vector<double> w(m.n, 1.0);
+  const double lost = 0.3;
+  for (bool sparse : {false, true}) {
+    const MatrixView x = m.view(sparse);
+    const Rows rows(x);
+    const TrainingData data(x, rows, measure_scaling(x, w, "none", serial_hooks()), serial_hooks());
+    Batch a, b, c, plain;
+    for (int i = 0; i < m.n; ++i) a.index.push_back(i);
+    b.index = c.index = plain.index = a.index;
+    data.gather(a, lost, Stream(1, 2, Purpose::dropout, 3), serial_hooks());
+    data.gather(b, lost, Stream(1, 2, Purpose::dropout, 3), reversed_hooks());
+    data.gather(c, lost, Stream(1, 2, Purpose::dropout, 4), serial_hooks());
+    data.gather(plain, 0.0, Stream(1, 2, Purpose::dropout, 3), serial_hooks());
+    const std::vector<double> one = spread(data, a), full = spread(data, plain);
+    CHECK(one == spread(data, b), sparse);
+    CHECK(one != spread(data, c), sparse);
+    const double sd = std::sqrt(lost / (1 - lost) / m.n);  // of a column's mean ratio
+    for (int j = 0; j < m.p; ++j) {
+      double sum = 0, all = 0, zeros = 0;
+      for (int i = 0; i < m.n; ++i) {
+        sum += one[i * m.p + j];
+        all += full[i * m.p + j];
+        zeros += one[i * m.p + j] == 0;
+        const double ratio = one[i * m.p + j] / full[i * m.p + j];
+        CHECK(ratio == 0 || std::fabs(ratio * (1 - lost) - 1) < 1e-6, sparse, i, j, ratio);
+      }
+      CHECK(std::fabs(sum / all - 1) < 4.5 * sd, sparse, j, sum / all);
+      CHECK(std::fabs(zeros / m.n - lost) < 4.5 * std::sqrt(lost * (1 - lost) / m.n), sparse, j,
+            zeros / m.n);
+    }
+  }
+}
+
+// What a row loses depends on the row and the key, not on its batch.
+TEST(data_dropout_does_not_depend_on_the_batch) {
+  Matrix m = random_matrix(600, 20, 0.3, 8);
+  const std::vector<double> w(m.n, 1.0);
+  for (bool sparse : {false, true}) {
+    const MatrixView x = m.view(sparse);
+    const Rows rows(x);
+    const TrainingData data(x, rows, measure_scaling(x, w, "columns", serial_hooks()),
+                            serial_hooks());
+    Batch all, some;
+    for (int i = 0; i < m.n; ++i) all.index.push_back(i);
+    some.index = {599, 5, 300};
+    const Stream key(1, 2, Purpose::dropout, 3);
+    data.gather(all, 0.5, key, serial_hooks());
+    data.gather(some, 0.5, key, serial_hooks());
+    const std::vector<double> a = spread(data, all), b = spread(data, some);
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < m.p; ++j)
+        CHECK(a[some.index[i] * m.p + j] == b[i * m.p + j], sparse, i, j);
+  }
+}
+
+TEST(data_chunks_cover_all_columns_once) {
+  for (int d : {1, 95, 96, 97, 256, 257, 600, 2049})
+    for (bool sparse : {false, true}) {
+      Matrix m(2, d);
+      m.at(0, 0) = 1;
+      const MatrixView x = m.view(sparse);
+      const Rows rows(x);
+      const TrainingData data(x, rows, measure_scaling(x, {1, 1}, "columns", serial_hooks()),
+                              serial_hooks());
+      int next = 0;
+      for (int c = 0; c < data.chunks(); ++c) {
+        CHECK(data.chunk_begin(c) == next && data.chunk_end(c) > next, d, sparse, c);
+        next = data.chunk_end(c);
+      }
+      CHECK(next == d, d, sparse, next);
+      CHECK(data.ld() >= d, d, data.ld());
+    }
+}
