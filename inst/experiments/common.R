@@ -75,7 +75,7 @@ experiment <- function(title, part, settings, given, identical_on = part$score$x
     nodes <- lapply(fits, predict, identical_on, type = "node")
     same <- all(vapply(nodes, identical, NA, nodes[[1]]))
     row <- c(seed = seed, score_of(fits[[1]], part$score$x, part$score$y), size_of(fits[[1]]))
-    cat("  ", paste(names(row), format(row, digits = 4, trim = TRUE), collapse = "  "), sep = "")
+    cat("  ", paste(names(row), signif(row, 4), collapse = "  "), sep = "")
     if (length(fits) > 1) {
       cat("  identical for threads ", paste(given$threads, collapse = ", "), ": ", same, sep = "")
     }
