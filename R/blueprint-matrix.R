@@ -31,7 +31,8 @@ sparse_matrix <- function(x, name = "x", class = "cpt_error_data") {
 matrix_missing <- function(x, name, class) {
   value <- if (isS4(x)) x@x else x
   none <- list(row = integer(), col = integer())
-  if (!anyNA(value) && (is.integer(value) || length(value) == 0L || all(is.finite(range(value))))) {
+  # min() and max() make no copy of the matrix; range() and is.finite() would.
+  if (length(value) == 0L || (!anyNA(value) && is.finite(min(value)) && is.finite(max(value)))) {
     return(none)
   }
   at_bad <- if (is.integer(value)) integer() else which(is.nan(value) | is.infinite(value))

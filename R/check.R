@@ -140,6 +140,22 @@ resolve_threads <- function(threads = NULL) {
   as.integer(check_number(threads, "threads", 1, 1024, whole = TRUE, source = source))
 }
 
+# Which version of the engine's inner loops runs: the fastest that the processor has,
+# unless one is asked for by name. Returns the name in use.
+resolve_kernels <- function() {
+  name <- getOption("cptree.kernels", Sys.getenv("CPTREE_KERNELS", "auto"))
+  available <- as.vector(engine_kernels(""))
+  if (!is.character(name) || length(name) != 1L || !name %in% c("auto", available)) {
+    got <- describe(name)
+    cpt_abort(c(
+      "The kernels asked for cannot run on this processor.",
+      x = "`getOption(\"cptree.kernels\")` or `CPTREE_KERNELS` is {got}.",
+      i = "It has {.val {available}}; {.val auto} takes the first."
+    ))
+  }
+  attr(engine_kernels(name), "in_use")
+}
+
 # Whole numbers up to 2^53 are exact in a double; the engine hashes them.
 check_seed <- function(seed) {
   if (is.null(seed)) return(NULL)

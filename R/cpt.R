@@ -81,7 +81,7 @@
 #'   wrong, else 0.
 #' - `control`: the settings, see [cpt_control()].
 #' - `history`: data frame of the training: `stage`, `epoch`, `lambda`, `loss`,
-#'   `hard_loss`, `valid_loss`.
+#'   `hard_loss`, `valid_loss`, `seconds`.
 #' - `seed`: the seed used, also if it was drawn.
 #' - `nobs`: number of rows used.
 #' - `na`: list of `action` and `omitted`, the numbers of the rows left out.

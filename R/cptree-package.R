@@ -14,6 +14,9 @@
 #'   not given. Next comes the environment variable `CPTREE_THREADS`, then 2.
 #' - `options(cptree.verbose = )`: show progress when the argument `verbose` is
 #'   not given? `interactive()` by default; never inside knitr.
+#' - `options(cptree.kernels = )` or the environment variable `CPTREE_KERNELS`: which
+#'   version of the inner loops to use, `"avx512"`, `"avx2"` or `"portable"`, instead
+#'   of the fastest that the processor has (`"auto"`). They differ in the last bits.
 #'
 #' @references Armandpour, M., Sadeghian, A. and Zhou, M. (2021). Convex Polytope
 #'   Trees. *Advances in Neural Information Processing Systems* 34.

@@ -16,6 +16,7 @@ fit_settings <- function(control, dots, na_action, seed, threads, verbose,
 }
 
 fit_mold <- function(mold, settings, call) {
+  resolve_kernels()
   seed <- resolve_seed(settings$seed)
   control <- settings$control
   valid <- hold_out(mold, control$validation, seed)

@@ -293,7 +293,7 @@ cpt::Tree read_tree(const Rcpp::List& list, int cols) {
 Rcpp::List write_history(const std::vector<cpt::Record>& history) {
   std::vector<std::string> stage;
   std::vector<int> epoch;
-  std::vector<double> lambda, loss, hard, valid;
+  std::vector<double> lambda, loss, hard, valid, seconds;
   const auto or_na = [](double v) { return std::isnan(v) ? NA_REAL : v; };
   for (const cpt::Record& r : history) {
     stage.push_back(r.stage);
@@ -302,10 +302,12 @@ Rcpp::List write_history(const std::vector<cpt::Record>& history) {
     loss.push_back(or_na(r.loss));
     hard.push_back(or_na(r.hard_loss));
     valid.push_back(or_na(r.valid_loss));
+    seconds.push_back(r.seconds);
   }
   return Rcpp::List::create(Rcpp::_["stage"] = stage, Rcpp::_["epoch"] = epoch,
                             Rcpp::_["lambda"] = lambda, Rcpp::_["loss"] = loss,
-                            Rcpp::_["hard_loss"] = hard, Rcpp::_["valid_loss"] = valid);
+                            Rcpp::_["hard_loss"] = hard, Rcpp::_["valid_loss"] = valid,
+                            Rcpp::_["seconds"] = seconds);
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ Scaling measure_scaling(const MatrixView& x, const std::vector<double>& weight,
 
 TrainingData::TrainingData(const MatrixView& view, const Rows& rows, Scaling scaling,
                            const Hooks& hooks)
-    : rows_(&rows), scaling_(std::move(scaling)), d_(view.cols), ld_((view.cols + 15) / 16 * 16) {
+    : rows_(&rows), scaling_(std::move(scaling)), d_(view.cols), ld_((view.cols + 3) / 4 * 4) {
   chunk_width_ = view.is_sparse() ? std::max(256, (d_ + 7) / 8) : 96;
   chunks_ = (d_ + chunk_width_ - 1) / chunk_width_;
   inverse_.resize(d_);
@@ -130,7 +130,7 @@ void TrainingData::gather(Batch& batch, double dropout, const Stream& key,
                           const Hooks& hooks) const {
   batch.rows = static_cast<int>(batch.index.size());
   if (is_sparse()) {
-    gather_sparse(batch, dropout, key);
+    gather_sparse(batch, dropout, key, hooks);
     return;
   }
   batch.dense.resize(static_cast<std::size_t>(batch.rows) * ld_);
@@ -153,7 +153,7 @@ void TrainingData::gather_dense(Batch& batch, double dropout, Stream key, int fi
       continue;
     }
     Stream row(base, static_cast<std::uint64_t>(batch.index[i]), Purpose::dropout);
-    for (int j = 0; j < ld_; j += 4) {  // ld is a multiple of 16
+    for (int j = 0; j < ld_; j += 4) {  // ld is a multiple of 4
       const std::uint64_t bits = row.bits();
       for (int l = 0; l < 4; ++l)
         to[j + l] = ((bits >> (16 * l)) & 0xffff) < cut ? Real(0) : from[j + l] * keep;
@@ -161,28 +161,41 @@ void TrainingData::gather_dense(Batch& batch, double dropout, Stream key, int fi
   }
 }
 
-void TrainingData::gather_sparse(Batch& batch, double dropout, Stream key) const {
-  const std::uint64_t cut = static_cast<std::uint64_t>(dropout * 65536.0);
-  const Real keep = static_cast<Real>(1.0 / (1.0 - dropout));
+// Every row gets room for all its nonzeros; what dropout takes away stays unused.
+void TrainingData::gather_sparse(Batch& batch, double dropout, Stream key,
+                                 const Hooks& hooks) const {
   const std::uint64_t base = key.bits();
-  batch.start.clear();
-  batch.column.clear();
-  batch.value.clear();
-  for (int i = 0; i < batch.rows; ++i) {
-    const RowView r = rows_->sparse_row(batch.index[i]);
-    Stream row(base, static_cast<std::uint64_t>(batch.index[i]), Purpose::dropout);
-    int e = 0;
-    for (int c = 0; c < chunks_; ++c) {
-      batch.start.push_back(batch.column.size());
-      for (; e < r.count && r.column[e] < chunk_end(c); ++e) {
-        if (dropout > 0 && (row.bits() & 0xffff) < cut) continue;
-        batch.column.push_back(r.column[e]);
-        batch.value.push_back(static_cast<Real>(r.value[e]) * inverse_[r.column[e]] *
-                              (dropout > 0 ? keep : Real(1)));
-      }
+  std::vector<std::size_t> place(batch.rows + 1, 0);
+  for (int i = 0; i < batch.rows; ++i)
+    place[i + 1] = place[i] + rows_->sparse_row(batch.index[i]).count;
+  batch.start.resize(static_cast<std::size_t>(batch.rows) * (chunks_ + 1));
+  if (batch.column.size() < place.back()) {
+    batch.column.resize(place.back());
+    batch.value.resize(place.back());
+  }
+  hooks.run((batch.rows + block_rows - 1) / block_rows, [&](int b) {
+    for (int i = b * block_rows; i < std::min(batch.rows, (b + 1) * block_rows); ++i)
+      gather_sparse_row(batch, dropout, base, i, place[i]);
+  });
+}
+
+void TrainingData::gather_sparse_row(Batch& batch, double dropout, std::uint64_t key, int i,
+                                     std::size_t place) const {
+  const std::uint64_t cut = static_cast<std::uint64_t>(dropout * 65536.0);
+  const Real keep = dropout > 0 ? static_cast<Real>(1.0 / (1.0 - dropout)) : Real(1);
+  const RowView r = rows_->sparse_row(batch.index[i]);
+  std::size_t* start = batch.start.data() + static_cast<std::size_t>(i) * (chunks_ + 1);
+  Stream row(key, static_cast<std::uint64_t>(batch.index[i]), Purpose::dropout);
+  int e = 0;
+  for (int c = 0; c < chunks_; ++c) {
+    start[c] = place;
+    for (const int end = chunk_end(c); e < r.count && r.column[e] < end; ++e) {
+      if (cut > 0 && (row.bits() & 0xffff) < cut) continue;
+      batch.column[place] = r.column[e];
+      batch.value[place++] = static_cast<Real>(r.value[e]) * inverse_[r.column[e]] * keep;
     }
   }
-  batch.start.push_back(batch.column.size());
+  start[chunks_] = place;
 }
 
 }  // namespace cpt

@@ -65,7 +65,7 @@ struct Batch {
   int rows = 0;
   std::vector<int> index;          // which training rows
   std::vector<Real> dense;         // rows x ld
-  std::vector<std::size_t> start;  // sparse: first nonzero of (row, chunk)
+  std::vector<std::size_t> start;  // sparse: rows x (chunks + 1) offsets
   std::vector<int> column;
   std::vector<Real> value;
 };
@@ -95,7 +95,9 @@ class TrainingData {
  private:
   void copy_dense(const MatrixView& view, const Hooks& hooks);
   void gather_dense(Batch& batch, double dropout, Stream key, int first, int last) const;
-  void gather_sparse(Batch& batch, double dropout, Stream key) const;
+  void gather_sparse(Batch& batch, double dropout, Stream key, const Hooks& hooks) const;
+  void gather_sparse_row(Batch& batch, double dropout, std::uint64_t key, int i,
+                         std::size_t place) const;
 
   const Rows* rows_;
   Scaling scaling_;

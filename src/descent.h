@@ -38,11 +38,13 @@ class Descent {
   // One epoch; scored if asked. Adds a line to the history.
   void epoch(const char* stage, int number, const EpochSettings& settings, bool scored) {
     const double missing = std::numeric_limits<double>::quiet_NaN();
+    const Clock clock;
     loss_ = p_.task.reported_loss(trainer_.epoch(settings));
+    const double seconds = clock.seconds();
     hard_ = valid_ = missing;
     if (scored) score();
     p_.history.push_back({stage, number, settings.lambda, loss_, p_.task.reported_loss(hard_),
-                          p_.task.reported_loss(valid_)});
+                          p_.task.reported_loss(valid_), seconds});
   }
 
   void restore_best() {

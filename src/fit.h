@@ -4,6 +4,7 @@
 #ifndef CPT_FIT_H
 #define CPT_FIT_H
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,18 @@ struct Record {  // one line of the training history; NaN where not measured
   std::string stage;
   int epoch;
   double lambda, loss, hard_loss, valid_loss;
+  double seconds;  // of training, scoring apart
+};
+
+// Seconds since it was made.
+class Clock {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 // What every stage works on.

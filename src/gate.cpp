@@ -30,13 +30,19 @@ void GateView::refresh(const Gate& g, const TrainingData& data) {
   offset.assign(g.a(), g.a() + g.width);
   for (int k = 0; k < g.facets; ++k) r[k] = std::exp(g.log_r()[k]);
   if (!data.is_sparse()) return;
-  std::vector<double> sum(g.width, 0.0);
-  for (int j = 0; j < g.d; ++j) {
-    const Real* b = g.B() + static_cast<std::size_t>(j) * g.width;
-    const double c = data.shift()[j];
-    for (int k = 0; k < g.width; ++k) sum[k] += c * b[k];
+  // shift'B is the product of one row. Short pieces in single precision, their sum in
+  // double: the terms are many and cancel.
+  constexpr int piece = 32;
+  const int first = 0;
+  std::vector<Real> part(g.width), zero(g.width, 0);
+  std::vector<double> sum(offset.begin(), offset.end());
+  for (int j = 0; j < g.d; j += piece) {
+    kernels().product(1, &first, data.shift().data() + j, 0, std::min(piece, g.d - j),
+                      g.B() + static_cast<std::size_t>(j) * g.width, zero.data(), g.width,
+                      part.data());
+    for (int k = 0; k < g.width; ++k) sum[k] -= part[k];
   }
-  for (int k = 0; k < g.width; ++k) offset[k] -= static_cast<Real>(sum[k]);
+  offset.assign(sum.begin(), sum.end());
 }
 
 void gate_forward(const TrainingData& data, const Batch& batch, const GateView& view, int rows,
@@ -46,12 +52,12 @@ void gate_forward(const TrainingData& data, const Batch& batch, const GateView& 
   if (data.is_sparse()) {
     const int chunks = data.chunks();
     for (int i = 0; i < rows; ++i) {
+      const std::size_t* start = batch.start.data() + static_cast<std::size_t>(row[i]) * (chunks + 1);
       Real* z = sigmoid + static_cast<std::size_t>(i) * width;
       std::copy(view.offset.begin(), view.offset.end(), z);
-      const std::size_t first = batch.start[static_cast<std::size_t>(row[i]) * chunks];
-      const std::size_t last = batch.start[static_cast<std::size_t>(row[i] + 1) * chunks];
-      kernels().sparse_product(static_cast<int>(last - first), batch.column.data() + first,
-                               batch.value.data() + first, gate.B(), width, z);
+      kernels().sparse_product(static_cast<int>(start[chunks] - start[0]),
+                               batch.column.data() + start[0], batch.value.data() + start[0],
+                               gate.B(), width, z);
     }
   } else {
     kernels().product(rows, row, batch.dense.data(), data.ld(), gate.d, gate.B(),
@@ -67,7 +73,7 @@ void gate_backward_tail(const GateView& view, int rows, const Real* dg, Real* si
   Real* dlog_r = tail_gradient + width;
   std::fill(tail_gradient, tail_gradient + 3 * width, Real(0));
   kernels().pull_back(rows, width, view.r.data(), dg, sigmoid);
-  Real dg0 = 0;
+  double dg0 = 0;  // its terms cancel
   for (int i = 0; i < rows; ++i) {
     const Real* dz = sigmoid + static_cast<std::size_t>(i) * width;
     const Real* soft = softplus + static_cast<std::size_t>(i) * width;
@@ -78,7 +84,7 @@ void gate_backward_tail(const GateView& view, int rows, const Real* dg, Real* si
     dg0 -= dg[i];
   }
   for (int k = 0; k < width; ++k) dlog_r[k] *= view.r[k];
-  tail_gradient[2 * width] = dg0;
+  tail_gradient[2 * width] = static_cast<Real>(dg0);
 }
 
 void gate_backward_chunk(const TrainingData& data, const Batch& batch, const GateView& view,
@@ -94,17 +100,19 @@ void gate_backward_chunk(const TrainingData& data, const Batch& batch, const Gat
   }
   const int chunks = data.chunks();
   for (int i = 0; i < rows; ++i) {
-    const std::size_t place = static_cast<std::size_t>(row[i]) * chunks + chunk;
+    const std::size_t place = static_cast<std::size_t>(row[i]) * (chunks + 1) + chunk;
     const std::size_t first = batch.start[place];
     kernels().sparse_product_transposed(static_cast<int>(batch.start[place + 1] - first),
                                         batch.column.data() + first, batch.value.data() + first,
                                         j0, dz + static_cast<std::size_t>(i) * width, width,
                                         chunk_gradient);
   }
-  for (int j = j0; j < j1; ++j) {  // the centring that sparse rows leave to the intercepts
-    Real* out = chunk_gradient + static_cast<std::size_t>(j - j0) * width;
-    for (int k = 0; k < width; ++k) out[k] -= data.shift()[j] * a_gradient[k];
-  }
+  // The centring that sparse rows leave to the intercepts: minus shift times da.
+  const int first = 0;
+  std::vector<Real> minus(a_gradient, a_gradient + width);
+  for (Real& v : minus) v = -v;
+  kernels().product_transposed(1, &first, data.shift().data(), 0, j0, j1, minus.data(), width,
+                               chunk_gradient);
 }
 
 }  // namespace cpt

@@ -80,12 +80,13 @@ class Grower {
     nodes_.assign(1, Node());
     std::vector<OpenNode> open;
     open.push_back({0, p_.training, p_.root_loss});
-    record(0);
+    record(0, 0.0);
     best_depth_ = 0;
     for (int depth = 0; depth < p_.options.max_depth && !open.empty(); ++depth) {
       depth_ = depth;
+      const Clock clock;
       open = grow_level(std::move(open));
-      record(depth + 1);
+      record(depth + 1, clock.seconds());
     }
     if (p_.options.choose_depth && !p_.validation.empty()) cut_at(best_depth_);
     if (p_.options.max_leaves > 0) cut_to(p_.options.max_leaves);
@@ -188,7 +189,7 @@ class Grower {
   }
 
   // Hard and validation loss of the tree so far; remembers the best depth.
-  void record(int depth) {
+  void record(int depth, double seconds) {
     Trainer trainer(p_.data, p_.task, p_.prior, nodes_, {}, p_.options.seed, 0, p_.hooks);
     const std::vector<double> statistics = trainer.hard_statistics(p_.training);
     loss_ = p_.task.reported_loss(trainer.impurity(statistics)) /
@@ -202,7 +203,7 @@ class Grower {
       }
       valid = p_.task.reported_loss(valid);
     }
-    p_.history.push_back({"grow", depth, p_.options.lambda_end, loss_, loss_, valid});
+    p_.history.push_back({"grow", depth, p_.options.lambda_end, loss_, loss_, valid, seconds});
   }
 
   void make_leaf(Node& node) {

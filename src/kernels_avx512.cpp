@@ -1,6 +1,7 @@
 // kernels_avx512.cpp: the AVX512 twin. The pragma raises the target of this file's own
 // functions only; nothing here runs unless the processor was asked first.
 #include <cmath>
+#include <cstring>
 
 #include "kernels.h"
 

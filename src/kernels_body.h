@@ -26,117 +26,150 @@ template <class W>
 CPT_INLINE typename W::V load(const Real* p) { return *reinterpret_cast<const typename W::U*>(p); }
 template <class W>
 CPT_INLINE void store(Real* p, typename W::V v) { *reinterpret_cast<typename W::U*>(p) = v; }
+// s - 0 is s for every s, -0 too, so this is a broadcast; 0 + s would be an addition.
 template <class W>
-CPT_INLINE typename W::V fill(Real s) { return typename W::V{} + s; }
+CPT_INLINE typename W::V fill(Real s) { return s - typename W::V{}; }
 
 // ---- products -------------------------------------------------------------
 
-// M rows times NV vectors of facets, accumulated in registers.
-template <class W, int NV, int M>
+// A register tile: M sums of NV wide vectors of facets and, if T, a narrow one
+// behind them (facets come in groups of 8, wide vectors may hold 16).
+template <int NV, bool T, int M>
+struct Tile {
+  typename Wide::V wide[M][NV > 0 ? NV : 1];
+  typename Narrow::V narrow[T ? M : 1];
+
+  CPT_INLINE void load_at(int i, const Real* p) {
+#pragma GCC unroll 2
+    for (int v = 0; v < NV; ++v) wide[i][v] = load<Wide>(p + v * CPT_LANES);
+    if (T) narrow[T ? i : 0] = load<Narrow>(p + NV * CPT_LANES);
+  }
+  CPT_INLINE void store_at(int i, Real* p) const {
+#pragma GCC unroll 2
+    for (int v = 0; v < NV; ++v) store<Wide>(p + v * CPT_LANES, wide[i][v]);
+    if (T) store<Narrow>(p + NV * CPT_LANES, narrow[T ? i : 0]);
+  }
+  // sum i += s[i] * (the facets at p), for all i
+  template <class Scalars>
+  CPT_INLINE void add(const Scalars& s, const Real* p) {
+    Tile<NV, T, 1> other;
+    other.load_at(0, p);
+#pragma GCC unroll 16
+    for (int i = 0; i < M; ++i) {
+      const typename Wide::V x = fill<Wide>(s(i));
+#pragma GCC unroll 2
+      for (int v = 0; v < NV; ++v) wide[i][v] += x * other.wide[0][v];
+      if (T) narrow[T ? i : 0] += fill<Narrow>(s(i)) * other.narrow[0];
+    }
+  }
+};
+
+// M rows of x times a tile's facets.
+template <int NV, bool T, int M>
 CPT_INLINE void product_tile(const int* row, const Real* x, int ld, int d, const Real* B,
                              const Real* a, int facets, Real* z) {
-  using V = typename W::V;
-  V sum[M][NV];
+  Tile<NV, T, M> sum;
   const Real* xr[M];
 #pragma GCC unroll 16
   for (int i = 0; i < M; ++i) {
     xr[i] = x + static_cast<long>(row[i]) * ld;
-#pragma GCC unroll 2
-    for (int v = 0; v < NV; ++v) sum[i][v] = load<W>(a + v * W::lanes);
+    sum.load_at(i, a);
   }
-  for (int j = 0; j < d; ++j, B += facets) {
-    V b[NV];
-#pragma GCC unroll 2
-    for (int v = 0; v < NV; ++v) b[v] = load<W>(B + v * W::lanes);
+  for (int j = 0; j < d; ++j, B += facets) sum.add([&](int i) { return xr[i][j]; }, B);
 #pragma GCC unroll 16
-    for (int i = 0; i < M; ++i) {
-      const V s = fill<W>(xr[i][j]);
-#pragma GCC unroll 2
-      for (int v = 0; v < NV; ++v) sum[i][v] += s * b[v];
-    }
-  }
-#pragma GCC unroll 16
-  for (int i = 0; i < M; ++i)
-#pragma GCC unroll 2
-    for (int v = 0; v < NV; ++v) store<W>(z + i * facets + v * W::lanes, sum[i][v]);
+  for (int i = 0; i < M; ++i) sum.store_at(i, z + i * facets);
 }
 
-template <class W, int NV>
+template <int NV, bool T>
 CPT_INLINE void product_columns(int rows, const int* row, const Real* x, int ld, int d,
                                 const Real* B, const Real* a, int facets, Real* z) {
   int i = 0;
   for (; i + CPT_TILE <= rows; i += CPT_TILE)
-    product_tile<W, NV, CPT_TILE>(row + i, x, ld, d, B, a, facets, z + static_cast<long>(i) * facets);
+    product_tile<NV, T, CPT_TILE>(row + i, x, ld, d, B, a, facets, z + static_cast<long>(i) * facets);
   for (; i + 4 <= rows; i += 4)
-    product_tile<W, NV, 4>(row + i, x, ld, d, B, a, facets, z + static_cast<long>(i) * facets);
+    product_tile<NV, T, 4>(row + i, x, ld, d, B, a, facets, z + static_cast<long>(i) * facets);
   for (; i < rows; ++i)
-    product_tile<W, NV, 1>(row + i, x, ld, d, B, a, facets, z + static_cast<long>(i) * facets);
+    product_tile<NV, T, 1>(row + i, x, ld, d, B, a, facets, z + static_cast<long>(i) * facets);
 }
 
-void product(int rows, const int* row, const Real* x, int ld, int d, const Real* B, const Real* a,
-             int facets, Real* z) {
-  int k = 0;
-  for (; k + 2 * CPT_LANES <= facets; k += 2 * CPT_LANES)
-    product_columns<Wide, 2>(rows, row, x, ld, d, B + k, a + k, facets, z + k);
-  for (; k + CPT_LANES <= facets; k += CPT_LANES)
-    product_columns<Wide, 1>(rows, row, x, ld, d, B + k, a + k, facets, z + k);
-  for (; k < facets; k += Narrow::lanes)
-    product_columns<Narrow, 1>(rows, row, x, ld, d, B + k, a + k, facets, z + k);
-}
-
-// M columns of x times NV vectors of facets, summed over rows in their order.
-template <class W, int NV, int M>
+// M columns of x times a tile's facets, summed over rows in their order.
+template <int NV, bool T, int M>
 CPT_INLINE void transposed_tile(int rows, const int* row, const Real* x, int ld, const Real* dz,
                                 int facets, Real* dB) {
-  using V = typename W::V;
-  V sum[M][NV];
+  Tile<NV, T, M> sum;
 #pragma GCC unroll 16
-  for (int j = 0; j < M; ++j)
-#pragma GCC unroll 2
-    for (int v = 0; v < NV; ++v) sum[j][v] = load<W>(dB + j * facets + v * W::lanes);
+  for (int j = 0; j < M; ++j) sum.load_at(j, dB + j * facets);
   for (int i = 0; i < rows; ++i, dz += facets) {
     const Real* xi = x + static_cast<long>(row[i]) * ld;
-    V t[NV];
-#pragma GCC unroll 2
-    for (int v = 0; v < NV; ++v) t[v] = load<W>(dz + v * W::lanes);
-#pragma GCC unroll 16
-    for (int j = 0; j < M; ++j) {
-      const V s = fill<W>(xi[j]);
-#pragma GCC unroll 2
-      for (int v = 0; v < NV; ++v) sum[j][v] += s * t[v];
-    }
+    sum.add([&](int j) { return xi[j]; }, dz);
   }
 #pragma GCC unroll 16
-  for (int j = 0; j < M; ++j)
-#pragma GCC unroll 2
-    for (int v = 0; v < NV; ++v) store<W>(dB + j * facets + v * W::lanes, sum[j][v]);
+  for (int j = 0; j < M; ++j) sum.store_at(j, dB + j * facets);
 }
 
-template <class W, int NV>
+template <int NV, bool T>
 CPT_INLINE void transposed_columns(int rows, const int* row, const Real* x, int ld, int width,
                                    const Real* dz, int facets, Real* dB) {
   int j = 0;
   for (; j + CPT_TILE <= width; j += CPT_TILE)
-    transposed_tile<W, NV, CPT_TILE>(rows, row, x + j, ld, dz, facets, dB + static_cast<long>(j) * facets);
+    transposed_tile<NV, T, CPT_TILE>(rows, row, x + j, ld, dz, facets, dB + static_cast<long>(j) * facets);
   for (; j + 4 <= width; j += 4)
-    transposed_tile<W, NV, 4>(rows, row, x + j, ld, dz, facets, dB + static_cast<long>(j) * facets);
+    transposed_tile<NV, T, 4>(rows, row, x + j, ld, dz, facets, dB + static_cast<long>(j) * facets);
   for (; j < width; ++j)
-    transposed_tile<W, NV, 1>(rows, row, x + j, ld, dz, facets, dB + static_cast<long>(j) * facets);
+    transposed_tile<NV, T, 1>(rows, row, x + j, ld, dz, facets, dB + static_cast<long>(j) * facets);
 }
+
+// Cuts `facets` into tiles: pairs of wide vectors, then what is left over.
+template <class Columns>
+CPT_INLINE void for_tiles(int facets, const Columns& columns) {
+  int k = 0;
+  for (; k + 2 * CPT_LANES <= facets; k += 2 * CPT_LANES) columns.template run<2, false>(k);
+  const int left = facets - k;
+  if (left >= CPT_LANES + Narrow::lanes) columns.template run<1, (CPT_LANES > 8)>(k);
+  else if (left >= CPT_LANES) columns.template run<1, false>(k);
+  else if (left > 0) columns.template run<0, true>(k);
+}
+
+struct Product {
+  int rows;
+  const int* row;
+  const Real* x;
+  int ld, d;
+  const Real *B, *a;
+  int facets;
+  Real* z;
+  template <int NV, bool T>
+  CPT_INLINE void run(int k) const {
+    product_columns<NV, T>(rows, row, x, ld, d, B + k, a + k, facets, z + k);
+  }
+};
+
+void product(int rows, const int* row, const Real* x, int ld, int d, const Real* B, const Real* a,
+             int facets, Real* z) {
+  for_tiles(facets, Product{rows, row, x, ld, d, B, a, facets, z});
+}
+
+struct Transposed {
+  int rows;
+  const int* row;
+  const Real* x;
+  int ld, width;
+  const Real* dz;
+  int facets;
+  Real* dB;
+  template <int NV, bool T>
+  CPT_INLINE void run(int k) const {
+    transposed_columns<NV, T>(rows, row, x, ld, width, dz + k, facets, dB + k);
+  }
+};
 
 void product_transposed(int rows, const int* row, const Real* x, int ld, int j0, int j1,
                         const Real* dz, int facets, Real* dB) {
   constexpr int block = 128;  // rows of x that stay in the second-level cache
   for (int i = 0; i < rows; i += block) {
     const int some = rows - i < block ? rows - i : block;
-    const Real* dzi = dz + static_cast<long>(i) * facets;
-    int k = 0;
-    for (; k + 2 * CPT_LANES <= facets; k += 2 * CPT_LANES)
-      transposed_columns<Wide, 2>(some, row + i, x + j0, ld, j1 - j0, dzi + k, facets, dB + k);
-    for (; k + CPT_LANES <= facets; k += CPT_LANES)
-      transposed_columns<Wide, 1>(some, row + i, x + j0, ld, j1 - j0, dzi + k, facets, dB + k);
-    for (; k < facets; k += Narrow::lanes)
-      transposed_columns<Narrow, 1>(some, row + i, x + j0, ld, j1 - j0, dzi + k, facets, dB + k);
+    for_tiles(facets, Transposed{some, row + i, x + j0, ld, j1 - j0,
+                                 dz + static_cast<long>(i) * facets, facets, dB});
   }
 }
 
@@ -162,7 +195,10 @@ void sparse_product_transposed(int nonzeros, const int* column, const Real* valu
                                const Real* dz, int facets, Real* dB) {
   for (int e = 0; e < nonzeros; ++e) {
     Real* out = dB + static_cast<long>(column[e] - j0) * facets;
-    for (int k = 0; k < facets; k += Narrow::lanes)
+    int k = 0;
+    for (; k + CPT_LANES <= facets; k += CPT_LANES)
+      store<Wide>(out + k, load<Wide>(out + k) + value[e] * load<Wide>(dz + k));
+    for (; k < facets; k += Narrow::lanes)
       store<Narrow>(out + k, load<Narrow>(out + k) + value[e] * load<Narrow>(dz + k));
   }
 }
@@ -243,11 +279,20 @@ CPT_INLINE typename W::V root(typename W::V v) {
 }
 #endif
 
+// The sum of the lanes, halving the vector until four are left.
 template <class W>
 CPT_INLINE Real total(typename W::V v) {
-  Real s = 0;
-  for (int l = 0; l < W::lanes; ++l) s += v[l];
-  return s;
+  if constexpr (W::lanes > 4) {
+    using Half = Width<W::lanes / 2>;
+    typename Half::V low, high;
+    std::memcpy(&low, &v, sizeof(low));
+    std::memcpy(&high, reinterpret_cast<const char*>(&v) + sizeof(low), sizeof(high));
+    return total<Half>(low + high);
+  } else {
+    Real s = 0;
+    for (int l = 0; l < W::lanes; ++l) s += v[l];
+    return s;
+  }
 }
 
 template <class W>
@@ -280,17 +325,24 @@ void pull_back(int rows, int facets, const Real* r, const Real* dg, Real* sigmoi
   }
 }
 
+template <class W>
+CPT_INLINE void adam_group(const AdamStep& step, const Real* gradient, Real* first, Real* second,
+                           Real* parameter) {
+  const typename W::V g = load<W>(gradient);
+  const typename W::V m = step.beta1 * load<W>(first) + (1 - step.beta1) * g;
+  const typename W::V v = step.beta2 * load<W>(second) + (1 - step.beta2) * g * g;
+  store<W>(first, m);
+  store<W>(second, v);
+  store<W>(parameter, load<W>(parameter) - step.rate * m / (root<W>(v) + step.epsilon));
+}
+
 void adam(int n, const AdamStep& step, const Real* gradient, Real* first, Real* second,
           Real* parameter) {
-  for (int i = 0; i < n; i += Narrow::lanes) {
-    const Narrow::V g = load<Narrow>(gradient + i);
-    const Narrow::V m = step.beta1 * load<Narrow>(first + i) + (1 - step.beta1) * g;
-    const Narrow::V v = step.beta2 * load<Narrow>(second + i) + (1 - step.beta2) * g * g;
-    store<Narrow>(first + i, m);
-    store<Narrow>(second + i, v);
-    store<Narrow>(parameter + i,
-                  load<Narrow>(parameter + i) - step.rate * m / (root<Narrow>(v) + step.epsilon));
-  }
+  int i = 0;
+  for (; i + CPT_LANES <= n; i += CPT_LANES)
+    adam_group<Wide>(step, gradient + i, first + i, second + i, parameter + i);
+  for (; i < n; i += Narrow::lanes)
+    adam_group<Narrow>(step, gradient + i, first + i, second + i, parameter + i);
 }
 
 #define CPT_QUOTE_(name) #name

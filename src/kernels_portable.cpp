@@ -1,6 +1,7 @@
 // kernels_portable.cpp: the twin that every processor can run (SSE2 or NEON, as
 // the compiler has it by default), and the only one in the double build.
 #include <cmath>
+#include <cstring>
 
 #include "kernels.h"
 

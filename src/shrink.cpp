@@ -23,7 +23,7 @@ constexpr int judging_rows = 8192;     // rows of a node that judge its facets
 class NodeShrinker {
  public:
   NodeShrinker(const Problem& p, Node& node, std::vector<int> rows, double scale, double nat,
-               const std::vector<Real>& left_cost, const std::vector<Real>& right_cost)
+               const std::vector<double>& left_cost, const std::vector<double>& right_cost)
       : p_(p), node_(node), rows_(std::move(rows)), scale_(scale), nat_(nat), left_(left_cost),
         right_(right_cost) {
     for (int r : rows_) weight_.push_back(p_.task.weight(r));
@@ -87,7 +87,7 @@ class NodeShrinker {
       for (std::size_t i = 0; i < order.size(); ++i) sum += weight_[i] * right_[i];
       for (std::size_t i = 0; i < order.size(); ++i) {
         const int at = order[i];
-        sum += weight_[at] * (static_cast<double>(left_[at]) - right_[at]);
+        sum += weight_[at] * (left_[at] - right_[at]);
         loss[i] = sum;
       }
     });
@@ -97,7 +97,7 @@ class NodeShrinker {
   Node& node_;
   std::vector<int> rows_;
   double scale_, nat_;  // judged rows stand for more; loss worth one nat
-  const std::vector<Real>&left_, &right_;
+  const std::vector<double>&left_, &right_;
   std::vector<double> weight_;
   std::vector<Real> g_, terms_;
 };
@@ -114,8 +114,8 @@ double switch_off(const Problem& p, std::vector<Node>& nodes, double nat, double
     if (nodes[v].gate.facets > 1 && arriving[v].size() > 1) {
       const std::vector<int> rows = some_of(arriving[v], judging_rows);
       const double scale = total_weight(p.task, arriving[v]) / total_weight(p.task, rows);
-      const std::vector<Real> left = router.costs_below(nodes[v].left, rows, statistics);
-      const std::vector<Real> right = router.costs_below(nodes[v].right, rows, statistics);
+      const std::vector<double> left = router.costs_below(nodes[v].left, rows, statistics);
+      const std::vector<double> right = router.costs_below(nodes[v].right, rows, statistics);
       saved += NodeShrinker(p, nodes[v], rows, scale, nat, left, right).run(slack);
     }
     const std::vector<Real> g = gate_evidence(p.data, nodes[v].gate, arriving[v], p.hooks);

@@ -29,11 +29,12 @@ class Classification : public Task {
     }
   }
 
-  void costs(const double* s, double trace, int rows, const int* row, Real* cost) const override {
-    thread_local std::vector<Real> table;
+  void costs(const double* s, double trace, int rows, const int* row,
+             double* cost) const override {
+    thread_local std::vector<double> table;
     table.resize(classes_);
     for (int c = 0; c < classes_; ++c)
-      table[c] = static_cast<Real>(-std::log((s[1 + c] + trace / classes_) / (s[0] + trace)));
+      table[c] = -std::log((s[1 + c] + trace / classes_) / (s[0] + trace));
     for (int i = 0; i < rows; ++i) cost[i] = table[y_[row[i]]];
   }
 
@@ -112,11 +113,12 @@ class Regression : public Task {
     }
   }
 
-  void costs(const double* s, double trace, int rows, const int* row, Real* cost) const override {
+  void costs(const double* s, double trace, int rows, const int* row,
+             double* cost) const override {
     const double mu = s[0] + trace > 0 ? s[1] / (s[0] + trace) : 0.0;
     for (int i = 0; i < rows; ++i) {
       const double off = y_[row[i]] - mu;
-      cost[i] = static_cast<Real>(off * off);
+      cost[i] = off * off;
     }
   }
 

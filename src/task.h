@@ -29,7 +29,7 @@ class Task {
   // cost[i] of each row in a leaf with these statistics. `trace` is the weight of a
   // uniform guess that is mixed in, so that what was never seen has a finite cost.
   virtual void costs(const double* statistics, double trace, int rows, const int* row,
-                     Real* cost) const = 0;
+                     double* cost) const = 0;
 
   // total loss of the leaf's own rows: weight * entropy, or weighted sum of squares
   virtual double impurity(const double* statistics) const = 0;

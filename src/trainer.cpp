@@ -105,7 +105,7 @@ double Trainer::visit_leaves(double memory) {
     rows.resize(visit.count);
     for (int i = 0; i < visit.count; ++i) rows[i] = batch_.index[pass_.row[visit.first + i]];
     const Real* reach = pass_.reach.data() + visit.first;
-    Real* cost = below_.data() + visit.first;
+    double* cost = below_.data() + visit.first;
     task_.accumulate(visit.count, rows.data(), reach, statistics);
     task_.costs(statistics, training_trace, visit.count, rows.data(), cost);
     for (int i = 0; i < visit.count; ++i) loss[l] += task_.weight(rows[i]) * reach[i] * cost[i];
@@ -124,12 +124,12 @@ void Trainer::pull_back(double lambda, double scale) {
     for (int e = visit.first; e < visit.first + visit.count; ++e) {
       const int l = pass_.left_entry[e], r = pass_.right_entry[e];
       // A child that hardly anything reaches is taken to cost what its sibling costs.
-      const Real left = l >= 0 ? below_[l] : below_[r];
-      const Real right = r >= 0 ? below_[r] : below_[l];
-      const Real q = pass_.right[e];
+      const double left = l >= 0 ? below_[l] : below_[r];
+      const double right = r >= 0 ? below_[r] : below_[l];
+      const double q = pass_.right[e];
       below_[e] = q * right + (1 - q) * left;
       const double w = task_.weight(batch_.index[pass_.row[e]]) * scale;
-      dg_[e] = static_cast<Real>(w * lambda) * pass_.reach[e] * (right - left) * q * (1 - q);
+      dg_[e] = static_cast<Real>(w * lambda * pass_.reach[e] * (right - left) * q * (1 - q));
     }
   }
 }
@@ -252,9 +252,9 @@ std::vector<double> Trainer::hard_statistics(const std::vector<int>& rows) {
   return statistics;
 }
 
-std::vector<Real> Trainer::costs_below(int top, const std::vector<int>& rows,
-                                       const std::vector<double>& statistics) {
-  std::vector<Real> out(rows.size()), cost;
+std::vector<double> Trainer::costs_below(int top, const std::vector<int>& rows,
+                                         const std::vector<double>& statistics) {
+  std::vector<double> out(rows.size()), cost;
   for_hard_leaves(top, rows,
                   [&](int node, const std::vector<int>& here, const std::vector<int>& place) {
     cost.resize(here.size());
@@ -266,7 +266,7 @@ std::vector<Real> Trainer::costs_below(int top, const std::vector<int>& rows,
 }
 
 double Trainer::hard_cost(const std::vector<int>& rows, const std::vector<double>& statistics) {
-  const std::vector<Real> cost = costs_below(0, rows, statistics);
+  const std::vector<double> cost = costs_below(0, rows, statistics);
   double sum = 0, weight = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     sum += task_.weight(rows[i]) * cost[i];

@@ -43,8 +43,8 @@ class Trainer {
   // Mean cost of `rows` under hard routing with these leaf statistics.
   double hard_cost(const std::vector<int>& rows, const std::vector<double>& statistics);
   // Cost of each of the rows if it started at node `top`.
-  std::vector<Real> costs_below(int top, const std::vector<int>& rows,
-                                const std::vector<double>& statistics);
+  std::vector<double> costs_below(int top, const std::vector<int>& rows,
+                                  const std::vector<double>& statistics);
   // Total impurity of the leaves.
   double impurity(const std::vector<double>& statistics) const;
 
@@ -90,7 +90,8 @@ class Trainer {
   std::vector<Moments> moments_;           // per node
   std::vector<std::vector<Real>> scales_;  // per node: the prior's b_k
   std::vector<double> statistics_;         // per node: decayed leaf statistics
-  std::vector<Real> below_, dg_;           // per entry: V and dLoss/dg
+  std::vector<double> below_;              // per entry: V; in double, for differences of it count
+  std::vector<Real> dg_;                   // per entry: dLoss/dg
   std::vector<std::vector<Real>> tails_;   // per visit: gradient of [ a | log_r | g0 ]
 };
 

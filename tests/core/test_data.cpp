@@ -22,8 +22,8 @@ std::vector<double> spread(const TrainingData& data, const Batch& batch) {
       for (int j = 0; j < d; ++j) out[i * d + j] = batch.dense[i * data.ld() + j];
       continue;
     }
-    const std::size_t first = batch.start[i * data.chunks()];
-    const std::size_t last = batch.start[(i + 1) * data.chunks()];
+    const std::size_t first = batch.start[i * (data.chunks() + 1)];
+    const std::size_t last = batch.start[i * (data.chunks() + 1) + data.chunks()];
     for (std::size_t e = first; e < last; ++e) out[i * d + batch.column[e]] = batch.value[e];
   }
   return out;

@@ -111,7 +111,8 @@ TEST(task_costs_add_up_to_the_impurity) {
     const Outcome o = outcome(80, classes, 56);
     const auto task = task_of(o, classes);
     std::vector<double> s(task->statistics(), 0.0);
-    std::vector<Real> share(80), cost(80);
+    std::vector<Real> share(80);
+    std::vector<double> cost(80);
     Stream u = random_numbers(57);
     for (Real& v : share) v = static_cast<Real>(u.uniform());
     for (const Real* shares : {static_cast<const Real*>(nullptr), static_cast<const Real*>(share.data())}) {
@@ -135,7 +136,7 @@ TEST(task_costs_with_a_trace) {
   const auto classes = task_of(o, 3);
   const std::vector<int> rows = {0, 1, 2, 3};
   std::vector<double> s(4, 0.0);
-  std::vector<Real> cost(4);
+  std::vector<double> cost(4);
   classes->accumulate(3, rows.data(), nullptr, s.data());  // class 1 is not in the leaf
   classes->costs(s.data(), 0.6, 4, rows.data(), cost.data());
   const double want[] = {-std::log(3.2 / 4.6), -std::log(3.2 / 4.6), -std::log(1.2 / 4.6),

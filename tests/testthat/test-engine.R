@@ -171,7 +171,8 @@ test_that("constant columns get coefficient 0 and do not disturb the others", {
 expect_same_for_threads <- function(x, y, new, control, type, leaves) {
   run <- function(threads) {
     fit <- cpt(x, y, control = control, seed = 5, threads = threads)
-    list(tree = fit$tree, where = fit$where, history = fit$history,
+    history <- fit$history[names(fit$history) != "seconds"]
+    list(tree = fit$tree, where = fit$where, history = history,
       hard = predict(fit, new, type = type, threads = threads),
       soft = predict(fit, new, type = type, soft = TRUE, threads = threads))
   }
@@ -205,25 +206,33 @@ test_that("1, 2, 3 and 7 threads give the same bits: wide", {
     brisk(max_depth = 2, grow_min_steps = 20, refine_min_steps = 20), "prob", 2)
 })
 
-test_that("every kernel of this processor fits the rings", {
-  on.exit(engine_kernels("auto"))
-  default <- engine_kernels("")
+test_that("every kernel of this processor fits the rings, chosen by option or environment", {
+  withr::local_options(cptree.kernels = NULL)
+  withr::local_envvar(CPTREE_KERNELS = NA)
+  default <- as.vector(engine_kernels(""))
   expect_true("portable" %in% default)
-  expect_identical(attr(default, "in_use"), default[1])
+  expect_identical(resolve_kernels(), default[1])
   d <- rings[1:1000, ]
   for (kernel in default) {
-    expect_identical(attr(engine_kernels(kernel), "in_use"), kernel)
+    withr::local_options(cptree.kernels = kernel)
     fit <- cpt(class ~ ., d, control = brisk(max_depth = 2, max_facets = 12), seed = 1)
+    expect_identical(attr(engine_kernels(""), "in_use"), kernel)
     right <- mean(predict(fit, rings[1001:2000, ]) == rings$class[1001:2000])
     expect_gt(right, 0.93, label = paste("accuracy of", kernel))
   }
-  expect_identical(attr(engine_kernels("auto"), "in_use"), default[1])
+  withr::local_options(cptree.kernels = NULL)
+  withr::local_envvar(CPTREE_KERNELS = "portable")
+  expect_identical(resolve_kernels(), "portable")
+  withr::local_envvar(CPTREE_KERNELS = NA)
+  expect_identical(resolve_kernels(), default[1])
 })
 
 test_that("kernels this processor has not are refused, and those in use stay", {
   before <- engine_kernels("")
-  expect_error(engine_kernels("abacus"),
-    "\"abacus\" cannot run on this processor; it has: .*portable")
+  withr::local_options(cptree.kernels = "abacus")
+  error <- expect_error(cpt(class ~ ., rings, max_depth = 0, seed = 1), class = "cpt_error_argument")
+  expect_match(conditionMessage(error), "\"abacus\"")
+  expect_match(conditionMessage(error), "\"portable\"")
   expect_identical(engine_kernels(""), before)
 })
 
