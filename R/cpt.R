@@ -64,6 +64,9 @@
 #' - `levels`: the classes, or `NULL`.
 #' - `blueprint`: how columns are coded; a list whose `encoded` names the coded
 #'   columns and whose `columns$name` names what new data must hold.
+#' - `predictors`: data frame with one row per coded column: `name`, and the `mean`,
+#'   `sd`, `min`, `max` of the training rows, and `whole`, whether all are whole
+#'   numbers.
 #' - `tree`: the tree as parallel vectors with one element per node, in preorder:
 #'   `node` (root 1; children of `v` are `2v`, inside the polytope, and `2v + 1`,
 #'   outside), `parent` (0 for the root), `depth`, `left` and `right` (positions of

@@ -132,6 +132,7 @@ new_cpt <- function(mold, fit, control, seed, time, call) {
     outcome = mold$outcome,
     levels = mold$levels,
     blueprint = mold$blueprint,
+    predictors = data.frame(name = mold$blueprint$encoded, fit$columns),
     tree = fit$tree,
     where = where,
     residuals = residuals,

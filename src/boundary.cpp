@@ -310,6 +310,12 @@ Rcpp::List write_history(const std::vector<cpt::Record>& history) {
                             Rcpp::_["seconds"] = seconds);
 }
 
+Rcpp::List write_columns(const cpt::Columns& c) {
+  return Rcpp::List::create(Rcpp::_["mean"] = c.mean, Rcpp::_["sd"] = c.sd,
+                            Rcpp::_["min"] = c.min, Rcpp::_["max"] = c.max,
+                            Rcpp::_["whole"] = Rcpp::LogicalVector(c.whole.begin(), c.whole.end()));
+}
+
 }  // namespace
 
 // [[Rcpp::export(rng = false)]]
@@ -329,7 +335,8 @@ Rcpp::List engine_fit(SEXP x, Rcpp::NumericVector y, Rcpp::NumericVector weights
   std::vector<int> where(result.where.size());
   for (std::size_t i = 0; i < where.size(); ++i) where[i] = result.tree.node[result.where[i]];
   return Rcpp::List::create(Rcpp::_["tree"] = write_tree(result.tree), Rcpp::_["where"] = where,
-                            Rcpp::_["history"] = write_history(result.history));
+                            Rcpp::_["history"] = write_history(result.history),
+                            Rcpp::_["columns"] = write_columns(result.columns));
 }
 
 // [[Rcpp::export(rng = false)]]

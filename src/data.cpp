@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace cpt {
 
 namespace {
 
+constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int block_rows = 256;  // rows handled by one task when data are copied
 
 template <class Visit>
@@ -63,33 +65,63 @@ std::vector<RowView> Rows::block(const int* row, int count, std::vector<double>&
   return out;
 }
 
-Scaling measure_scaling(const MatrixView& x, const std::vector<double>& weight,
-                        const std::string& standardize, const Hooks& hooks) {
-  Scaling s;
-  s.centre.assign(x.cols, 0.0);
-  s.scale.assign(x.cols, 0.0);
+Columns measure_columns(const MatrixView& x, const std::vector<double>& weight,
+                        const Hooks& hooks) {
+  Columns c;
+  for (std::vector<double>* v : {&c.mean, &c.sd, &c.min, &c.max}) v->assign(x.cols, 0.0);
+  c.whole.assign(x.cols, 1);
   double total = 0;
-  for (double w : weight) total += w;
+  int present = 0;  // rows of positive weight
+  for (double w : weight) {
+    total += w;
+    present += w > 0;
+  }
   hooks.run(x.cols, [&](int j) {
-    double sum = 0, seen = 0;
-    visit_column(x, j, [&](int i, double v) { sum += weight[i] * v; seen += weight[i]; });
+    double sum = 0, seen = 0, least = infinity, most = -infinity;
+    int stored = 0;
+    bool whole = true;
+    visit_column(x, j, [&](int i, double v) {
+      if (!(weight[i] > 0)) return;
+      ++stored;
+      sum += weight[i] * v;
+      seen += weight[i];
+      least = std::min(least, v);
+      most = std::max(most, v);
+      whole = whole && v == std::floor(v);
+    });
+    if (stored < present) {  // the zeros not stored
+      least = std::min(least, 0.0);
+      most = std::max(most, 0.0);
+    }
     const double mean = sum / total;
-    double squares = x.is_sparse() ? (total - seen) * mean * mean : 0;  // the zeros not stored
+    double squares = stored < present ? (total - seen) * mean * mean : 0;
     visit_column(x, j, [&](int i, double v) { squares += weight[i] * (v - mean) * (v - mean); });
-    const double sd = std::sqrt(std::max(0.0, squares) / total);
-    s.centre[j] = mean;
-    // A spread below the rounding of the values themselves is a constant column.
-    s.scale[j] = sd > 1e-12 * std::fabs(mean) ? sd : 0.0;
+    c.mean[j] = mean;
+    c.sd[j] = std::sqrt(std::max(0.0, squares) / total);
+    c.min[j] = least;
+    c.max[j] = most;
+    c.whole[j] = whole;
   });
+  return c;
+}
+
+Scaling make_scaling(const Columns& columns, const std::string& standardize) {
+  const int d = static_cast<int>(columns.mean.size());
+  Scaling s;
+  s.centre = columns.mean;
+  s.scale.assign(d, 0.0);
+  // A spread below the rounding of the values themselves is a constant column.
+  for (int j = 0; j < d; ++j)
+    if (columns.sd[j] > 1e-12 * std::fabs(columns.mean[j])) s.scale[j] = columns.sd[j];
   if (standardize == "columns") return s;
   double mean = 0, squares = 0;
-  for (int j = 0; j < x.cols; ++j) mean += s.centre[j] / x.cols;
-  for (int j = 0; j < x.cols; ++j) {
+  for (int j = 0; j < d; ++j) mean += s.centre[j] / d;
+  for (int j = 0; j < d; ++j) {
     const double off = s.centre[j] - mean;
-    squares += (s.scale[j] * s.scale[j] + off * off) / x.cols;
+    squares += (s.scale[j] * s.scale[j] + off * off) / d;
   }
   const bool one_scale = standardize == "matrix";
-  for (int j = 0; j < x.cols; ++j) {
+  for (int j = 0; j < d; ++j) {
     s.centre[j] = one_scale ? mean : 0.0;
     if (s.scale[j] > 0) s.scale[j] = one_scale ? std::sqrt(squares) : 1.0;
   }

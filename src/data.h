@@ -57,8 +57,15 @@ struct Scaling {
   double inverse(int j) const { return scale[j] > 0 ? 1.0 / scale[j] : 0.0; }
 };
 
-Scaling measure_scaling(const MatrixView& x, const std::vector<double>& weight,
-                        const std::string& standardize, const Hooks& hooks);
+// What the rows of positive weight hold, column by column, in the user's units.
+struct Columns {
+  std::vector<double> mean, sd, min, max;
+  std::vector<char> whole;  // 1: whole numbers only
+};
+
+Columns measure_columns(const MatrixView& x, const std::vector<double>& weight,
+                        const Hooks& hooks);
+Scaling make_scaling(const Columns& columns, const std::string& standardize);
 
 // A mini-batch: its rows one after another, ready for the kernels.
 struct Batch {

@@ -34,8 +34,9 @@ FitResult fit(const FitInput& in, const Hooks& hooks) {
   std::vector<double> weight(n);
   for (std::size_t i = 0; i < n; ++i) weight[i] = is_training[i] ? in.weight[i] : 0.0;
   const Rows rows(in.x);
-  const TrainingData data(in.x, rows, measure_scaling(in.x, weight, in.options.standardize, hooks),
-                          hooks);
+  FitResult result;
+  result.columns = measure_columns(in.x, weight, hooks);
+  const TrainingData data(in.x, rows, make_scaling(result.columns, in.options.standardize), hooks);
   const std::unique_ptr<Task> task = make_task(in.options, in.y, in.weight, is_training);
   const Prior prior(in.options);
 
@@ -45,7 +46,6 @@ FitResult fit(const FitInput& in, const Hooks& hooks) {
                            (in.options.starts + 1) / 2;
   const double refine_work = 1.0 + 1.5 * in.options.max_depth * in.options.refine_epochs;
 
-  FitResult result;
   const Problem problem{in.options, data,  *task,           prior, training,
                         validation, hooks, result.history, task->impurity(statistics.data()),
                         grow_work / (grow_work + refine_work)};

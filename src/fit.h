@@ -63,6 +63,7 @@ struct FitResult {
   Tree tree;
   std::vector<int> where;  // position of the leaf of every row
   std::vector<Record> history;
+  Columns columns;  // of the training rows
 };
 
 FitResult fit(const FitInput& input, const Hooks& hooks);

@@ -94,7 +94,7 @@ TEST(data_scaling_is_the_weighted_mean_and_sd) {
     m.at(i, 4) = w[i] == 0 ? 10 + s.normal() : 2.5;    // constant where it counts
   }
   for (bool sparse : {false, true}) {
-    const Scaling got = measure_scaling(m.view(sparse), w, "columns", serial_hooks());
+    const Scaling got = make_scaling(measure_columns(m.view(sparse), w, serial_hooks()), "columns");
     for (int j = 0; j < m.p; ++j) {
       const Moments want = direct(m, j, w);
       CHECK(std::fabs(got.centre[j] - want.mean) <= 1e-12 * std::fabs(want.mean) + 1e-13, sparse, j,
@@ -113,9 +113,8 @@ TEST(data_scaling_weight_two_is_the_row_twice) {
     for (int copy = 0; copy < w[i]; ++copy, ++to)
       for (int j = 0; j < 4; ++j) twice.at(to, j) = m.at(i, j);
   }
-  const Scaling a = measure_scaling(m.dense(), w, "columns", serial_hooks());
-  const Scaling b = measure_scaling(twice.dense(), std::vector<double>(75, 1.0), "columns",
-                                    serial_hooks());
+  const Scaling a = make_scaling(measure_columns(m.dense(), w, serial_hooks()), "columns");
+  const Scaling b = make_scaling(measure_columns(twice.dense(), std::vector<double>(75, 1.0), serial_hooks()), "columns");
   for (int j = 0; j < 4; ++j) {
     CHECK(std::fabs(a.centre[j] - b.centre[j]) < 1e-14, j, a.centre[j], b.centre[j]);
     CHECK(std::fabs(a.scale[j] / b.scale[j] - 1) < 1e-14, j, a.scale[j], b.scale[j]);
@@ -135,8 +134,8 @@ TEST(data_scaling_of_the_whole_matrix_and_none) {
     for (int i = 0; i < m.n; ++i) squares += w[i] * (m.at(i, j) - mean) * (m.at(i, j) - mean);
   const double sd = std::sqrt(static_cast<double>(squares / total));
   for (bool sparse : {false, true}) {
-    const Scaling one = measure_scaling(m.view(sparse), w, "matrix", serial_hooks());
-    const Scaling none = measure_scaling(m.view(sparse), w, "none", serial_hooks());
+    const Scaling one = make_scaling(measure_columns(m.view(sparse), w, serial_hooks()), "matrix");
+    const Scaling none = make_scaling(measure_columns(m.view(sparse), w, serial_hooks()), "none");
     for (int j = 0; j < m.p; ++j) {
       CHECK(std::fabs(one.centre[j] - mean) < 1e-12, sparse, j, one.centre[j], mean);
       CHECK(std::fabs(one.scale[j] - (j == 3 ? 0 : sd)) < 1e-12, sparse, j, one.scale[j], sd);
@@ -154,7 +153,7 @@ TEST(data_training_rows_are_standardised_dense_and_sparse) {
   for (bool sparse : {false, true}) {
     const MatrixView x = m.view(sparse);
     const Rows rows(x);
-    const TrainingData data(x, rows, measure_scaling(x, w, "columns", serial_hooks()),
+    const TrainingData data(x, rows, make_scaling(measure_columns(x, w, serial_hooks()), "columns"),
                             serial_hooks());
     Batch batch;
     for (int i = 0; i < m.n; ++i) batch.index.push_back(m.n - 1 - i);
@@ -179,7 +178,7 @@ TEST(data_dropout_keeps_the_mean_and_is_repeatable) {
   for (bool sparse : {false, true}) {
     const MatrixView x = m.view(sparse);
     const Rows rows(x);
-    const TrainingData data(x, rows, measure_scaling(x, w, "none", serial_hooks()), serial_hooks());
+    const TrainingData data(x, rows, make_scaling(measure_columns(x, w, serial_hooks()), "none"), serial_hooks());
     Batch a, b, c, plain;
     for (int i = 0; i < m.n; ++i) a.index.push_back(i);
     b.index = c.index = plain.index = a.index;
@@ -214,7 +213,7 @@ TEST(data_dropout_does_not_depend_on_the_batch) {
   for (bool sparse : {false, true}) {
     const MatrixView x = m.view(sparse);
     const Rows rows(x);
-    const TrainingData data(x, rows, measure_scaling(x, w, "columns", serial_hooks()),
+    const TrainingData data(x, rows, make_scaling(measure_columns(x, w, serial_hooks()), "columns"),
                             serial_hooks());
     Batch all, some;
     for (int i = 0; i < m.n; ++i) all.index.push_back(i);
@@ -236,7 +235,7 @@ TEST(data_chunks_cover_all_columns_once) {
       m.at(0, 0) = 1;
       const MatrixView x = m.view(sparse);
       const Rows rows(x);
-      const TrainingData data(x, rows, measure_scaling(x, {1, 1}, "columns", serial_hooks()),
+      const TrainingData data(x, rows, make_scaling(measure_columns(x, {1, 1}, serial_hooks()), "columns"),
                               serial_hooks());
       int next = 0;
       for (int c = 0; c < data.chunks(); ++c) {

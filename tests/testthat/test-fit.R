@@ -1,7 +1,7 @@
 test_that("the object has the documented parts", {
   fit <- cpt(Species ~ ., iris, control = quick(), seed = 3)
   expect_s3_class(fit, "cpt", exact = TRUE)
-  expect_named(fit, c("call", "task", "outcome", "levels", "blueprint", "tree", "where",
+  expect_named(fit, c("call", "task", "outcome", "levels", "blueprint", "predictors", "tree", "where",
     "residuals", "control", "history", "seed", "nobs", "na", "time", "version"))
   expect_identical(fit$task, "classification")
   expect_identical(fit$outcome, "Species")
@@ -170,4 +170,24 @@ test_that("the progress bar can be updated, ends with its frame and is silent if
   expect_silent(cpt(Species ~ ., iris, control = quick(), seed = 1, verbose = FALSE))
   a <- suppressMessages(cpt(Species ~ ., iris, control = quick(), seed = 1, verbose = TRUE))
   same_fit(cpt(Species ~ ., iris, control = quick(), seed = 1, verbose = FALSE), a)
+})
+
+test_that("the fit keeps mean, sd, range and kind of every coded column", {
+  data <- data.frame(y = c(iris$Sepal.Length, 1e6), iris[c(1:150, 1), -1])
+  data$count <- rep(c(2, 5, 9, 2), length.out = 151)
+  w <- rep(c(1, 2, 0), length.out = 151)
+  w[151] <- 0
+  fit <- cpt(y ~ ., data, weights = w, max_depth = 1, grow_epochs = 1, refine_epochs = 0, seed = 1)
+  x <- cbind(model.matrix(~ . - y - Species, data)[, -1], model.matrix(~ Species - 1, data))
+  x <- x[, fit$predictors$name]
+  mean <- colSums(w * x) / sum(w)
+  expect_equal(fit$predictors$mean, unname(mean))
+  expect_equal(fit$predictors$sd, unname(sqrt(colSums(w * sweep(x, 2, mean)^2) / sum(w))))
+  expect_equal(fit$predictors$min, unname(apply(x[w > 0, ], 2, min)))
+  expect_equal(fit$predictors$max, unname(apply(x[w > 0, ], 2, max)))
+  expect_equal(fit$predictors$whole, unname(apply(x, 2, function(v) all(v == round(v)))))
+
+  sparse <- Matrix::Matrix(x, sparse = TRUE)
+  again <- cpt(sparse, data$y, weights = w, max_depth = 1, grow_epochs = 1, refine_epochs = 0, seed = 1)
+  expect_equal(again$predictors, fit$predictors)
 })
