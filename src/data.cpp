@@ -113,7 +113,14 @@ Scaling make_scaling(const Columns& columns, const std::string& standardize) {
   // A spread below the rounding of the values themselves is a constant column.
   for (int j = 0; j < d; ++j)
     if (columns.sd[j] > 1e-12 * std::fabs(columns.mean[j])) s.scale[j] = columns.sd[j];
-  if (standardize == "columns") return s;
+  if (standardize == "columns") {
+    // Divided by its own spread, a rare 0/1 column would be huge where it is 1, and a
+    // handful of rows could be learnt by heart through it.
+    for (int j = 0; j < d; ++j)
+      if (s.scale[j] > 0 && columns.whole[j] && columns.min[j] == 0 && columns.max[j] == 1)
+        s.scale[j] = 0.5;
+    return s;
+  }
   double mean = 0, squares = 0;
   for (int j = 0; j < d; ++j) mean += s.centre[j] / d;
   for (int j = 0; j < d; ++j) {
@@ -133,13 +140,14 @@ TrainingData::TrainingData(const MatrixView& view, const Rows& rows, Scaling sca
     : rows_(&rows), scaling_(std::move(scaling)), d_(view.cols), ld_((view.cols + 3) / 4 * 4) {
   chunk_width_ = view.is_sparse() ? std::max(256, (d_ + 7) / 8) : 96;
   chunks_ = (d_ + chunk_width_ - 1) / chunk_width_;
-  inverse_.resize(d_);
   shift_.assign(d_, 0);
-  for (int j = 0; j < d_; ++j) {
-    inverse_[j] = static_cast<Real>(scaling_.inverse(j));
-    if (view.is_sparse()) shift_[j] = static_cast<Real>(scaling_.centre[j] * scaling_.inverse(j));
+  if (!view.is_sparse()) {
+    copy_dense(view, hooks);
+    return;
   }
-  if (!view.is_sparse()) copy_dense(view, hooks);
+  for (int j = 0; j < d_; ++j)
+    shift_[j] = static_cast<Real>(scaling_.centre[j] * scaling_.inverse(j));
+  copy_sparse(hooks);
 }
 
 void TrainingData::copy_dense(const MatrixView& view, const Hooks& hooks) {
@@ -153,6 +161,33 @@ void TrainingData::copy_dense(const MatrixView& view, const Hooks& hooks) {
       for (int i = b * block_rows; i < last; ++i) {
         const double v = view.dense ? view.dense[offset + i] : view.dense_int[offset + i];
         dense_[static_cast<std::size_t>(i) * ld_ + j] = static_cast<Real>((v - centre) * inverse);
+      }
+    }
+  });
+}
+
+void TrainingData::copy_sparse(const Hooks& hooks) {
+  const int n = rows_->size();
+  start_.assign(static_cast<std::size_t>(n) * chunks_ + 1, 0);
+  std::size_t place = 0;
+  for (int i = 0; i < n; ++i) {
+    start_[static_cast<std::size_t>(i) * chunks_] = place;
+    place += rows_->sparse_row(i).count;
+  }
+  start_.back() = place;
+  column_.resize(place);
+  value_.resize(place);
+  hooks.run((n + block_rows - 1) / block_rows, [&](int b) {
+    for (int i = b * block_rows; i < std::min(n, (b + 1) * block_rows); ++i) {
+      const RowView r = rows_->sparse_row(i);
+      std::size_t* start = start_.data() + static_cast<std::size_t>(i) * chunks_;
+      const std::size_t first = start[0];
+      for (int c = 0, e = 0; c < chunks_; ++c) {
+        if (c > 0) start[c] = first + e;
+        for (; e < r.count && r.column[e] < chunk_end(c); ++e) {
+          column_[first + e] = r.column[e];
+          value_[first + e] = static_cast<Real>(r.value[e] * scaling_.inverse(r.column[e]));
+        }
       }
     }
   });
@@ -193,38 +228,50 @@ void TrainingData::gather_dense(Batch& batch, double dropout, Stream key, int fi
   }
 }
 
-// Every row gets room for all its nonzeros; what dropout takes away stays unused.
+// Without dropout a batch only says where its rows' nonzeros are. With it every row
+// gets room for all of them; what dropout takes away stays unused.
 void TrainingData::gather_sparse(Batch& batch, double dropout, Stream key,
                                  const Hooks& hooks) const {
+  const int stride = chunks_ + 1;
+  batch.start.resize(static_cast<std::size_t>(batch.rows) * stride);
+  if (dropout <= 0) {
+    for (int i = 0; i < batch.rows; ++i) {
+      const std::size_t* start = start_.data() + static_cast<std::size_t>(batch.index[i]) * chunks_;
+      std::copy(start, start + stride, batch.start.data() + static_cast<std::size_t>(i) * stride);
+      __builtin_prefetch(column_.data() + start[0]);
+      __builtin_prefetch(value_.data() + start[0]);
+    }
+    batch.sparse = {batch.start.data(), stride, column_.data(), value_.data()};
+    return;
+  }
   const std::uint64_t base = key.bits();
   std::vector<std::size_t> place(batch.rows + 1, 0);
   for (int i = 0; i < batch.rows; ++i)
     place[i + 1] = place[i] + rows_->sparse_row(batch.index[i]).count;
-  batch.start.resize(static_cast<std::size_t>(batch.rows) * (chunks_ + 1));
   if (batch.column.size() < place.back()) {
     batch.column.resize(place.back());
     batch.value.resize(place.back());
   }
   hooks.run((batch.rows + block_rows - 1) / block_rows, [&](int b) {
     for (int i = b * block_rows; i < std::min(batch.rows, (b + 1) * block_rows); ++i)
-      gather_sparse_row(batch, dropout, base, i, place[i]);
+      drop_sparse_row(batch, dropout, base, i, place[i]);
   });
+  batch.sparse = {batch.start.data(), stride, batch.column.data(), batch.value.data()};
 }
 
-void TrainingData::gather_sparse_row(Batch& batch, double dropout, std::uint64_t key, int i,
-                                     std::size_t place) const {
+void TrainingData::drop_sparse_row(Batch& batch, double dropout, std::uint64_t key, int i,
+                                   std::size_t place) const {
   const std::uint64_t cut = static_cast<std::uint64_t>(dropout * 65536.0);
-  const Real keep = dropout > 0 ? static_cast<Real>(1.0 / (1.0 - dropout)) : Real(1);
-  const RowView r = rows_->sparse_row(batch.index[i]);
+  const Real keep = static_cast<Real>(1.0 / (1.0 - dropout));
+  const std::size_t* cell = start_.data() + static_cast<std::size_t>(batch.index[i]) * chunks_;
   std::size_t* start = batch.start.data() + static_cast<std::size_t>(i) * (chunks_ + 1);
   Stream row(key, static_cast<std::uint64_t>(batch.index[i]), Purpose::dropout);
-  int e = 0;
   for (int c = 0; c < chunks_; ++c) {
     start[c] = place;
-    for (const int end = chunk_end(c); e < r.count && r.column[e] < end; ++e) {
-      if (cut > 0 && (row.bits() & 0xffff) < cut) continue;
-      batch.column[place] = r.column[e];
-      batch.value[place++] = static_cast<Real>(r.value[e]) * inverse_[r.column[e]] * keep;
+    for (std::size_t e = cell[c]; e < cell[c + 1]; ++e) {
+      if ((row.bits() & 0xffff) < cut) continue;
+      batch.column[place] = column_[e];
+      batch.value[place++] = value_[e] * keep;
     }
   }
   start[chunks_] = place;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core.h"
+#include "kernels.h"
 #include "rng.h"
 
 namespace cpt {
@@ -72,13 +73,13 @@ struct Batch {
   int rows = 0;
   std::vector<int> index;          // which training rows
   std::vector<Real> dense;         // rows x ld
-  std::vector<std::size_t> start;  // sparse: rows x (chunks + 1) offsets
+  SparseRows sparse;               // the data's own nonzeros, or those that dropout left
+  std::vector<std::size_t> start;  // behind `sparse`, as are the next two after dropout
   std::vector<int> column;
   std::vector<Real> value;
 };
 
-// What training reads: one single-precision copy of dense data by rows, or the
-// sparse rows scaled on the way. Sparse rows are never centred in memory: the
+// What training reads: one single-precision copy of the data by rows, scaled. Sparse rows are never centred in memory: the
 // trainer subtracts `shift` (centre / scale) through the intercepts instead.
 class TrainingData {
  public:
@@ -101,17 +102,20 @@ class TrainingData {
 
  private:
   void copy_dense(const MatrixView& view, const Hooks& hooks);
+  void copy_sparse(const Hooks& hooks);
   void gather_dense(Batch& batch, double dropout, Stream key, int first, int last) const;
   void gather_sparse(Batch& batch, double dropout, Stream key, const Hooks& hooks) const;
-  void gather_sparse_row(Batch& batch, double dropout, std::uint64_t key, int i,
-                         std::size_t place) const;
+  void drop_sparse_row(Batch& batch, double dropout, std::uint64_t key, int i,
+                       std::size_t place) const;
 
   const Rows* rows_;
   Scaling scaling_;
   int d_, ld_, chunks_, chunk_width_;
   std::vector<Real> dense_;
   std::vector<Real> shift_;
-  std::vector<Real> inverse_;
+  std::vector<std::size_t> start_;  // sparse: (row, chunk) cells one after another
+  std::vector<int> column_;
+  std::vector<Real> value_;
 };
 
 }  // namespace cpt

@@ -1,6 +1,6 @@
 // descent.h: a run of epochs on the whole tree, of which the best hard snapshot is
 // kept. A snapshot is judged as it will be used: hard routing, leaves filled anew,
-// on the validation rows if there are any.
+// on the validation rows if there are any, else by its posterior on the training rows.
 #ifndef CPT_DESCENT_H
 #define CPT_DESCENT_H
 
@@ -15,22 +15,24 @@ namespace cpt {
 
 class Descent {
  public:
-  Descent(const Problem& problem, std::vector<Node>& nodes, std::uint64_t key)
+  // `nat`: how much loss the prior takes for one nat, see Task::nat.
+  Descent(const Problem& problem, std::vector<Node>& nodes, std::uint64_t key, double nat)
       : p_(problem), nodes_(nodes),
         trainer_(problem.data, problem.task, problem.prior, nodes, problem.training,
                  problem.options.seed, key, problem.hooks),
-        weight_(total_weight(problem.task, problem.training)) {}
+        weight_(total_weight(problem.task, problem.training)), nat_(nat) {}
 
   // Mean hard loss of the training rows (and cost of the validation rows, if any)
   // with the present parameters; the best so far is remembered.
   void score() {
     const std::vector<double> statistics = trainer_.hard_statistics(p_.training);
     hard_ = trainer_.impurity(statistics) / weight_;
-    double judged = hard_;
-    if (!p_.validation.empty()) judged = valid_ = trainer_.hard_cost(p_.validation, statistics);
+    if (!p_.validation.empty()) valid_ = trainer_.hard_cost(p_.validation, statistics);
+    const double price = nat_ * price_of_all() / weight_;
+    const double judged = p_.validation.empty() ? hard_ + price : valid_;
     if (judged >= best_score_) return;
     best_score_ = judged;
-    best_hard_ = hard_;
+    best_posterior_ = p_.validation.empty() ? judged : valid_ + price;
     best_.clear();
     for (const Node& node : nodes_) best_.push_back(node.gate.theta);
   }
@@ -53,19 +55,37 @@ class Descent {
 
   Trainer& trainer() { return trainer_; }
   double loss() const { return loss_; }             // soft, of the last epoch
-  double best_hard() const { return best_hard_; }   // of the best snapshot
-  double best_score() const { return best_score_; }
+  // Of the best snapshot: mean loss of the judging rows, and the prior's price.
+  double best_posterior() const { return best_posterior_; }
   double weight() const { return weight_; }
 
  private:
+  // What the prior charges for all facets, against having none.
+  double price_of_all() const {
+    double sum = 0;
+    if (!p_.prior.active()) return sum;
+    for (const Node& node : nodes_) {
+      if (node.is_leaf()) continue;
+      const std::vector<Real> scales = p_.prior.fit_scales(node.gate);
+      for (int k = 0; k < node.gate.facets; ++k) sum += p_.prior.price(node.gate, scales, k);
+    }
+    return sum;
+  }
+
   const Problem& p_;
   std::vector<Node>& nodes_;
   Trainer trainer_;
   std::vector<std::vector<Real>> best_;
-  double weight_;
+  double weight_, nat_;
   double best_score_ = std::numeric_limits<double>::infinity();
-  double hard_ = 0, valid_ = 0, best_hard_ = 0, loss_ = 0;
+  double hard_ = 0, valid_ = 0, best_posterior_ = 0, loss_ = 0;
 };
+
+// Mean loss of the training rows under hard routing.
+inline double hard_loss(const Problem& p, std::vector<Node>& nodes) {
+  Trainer router(p.data, p.task, p.prior, nodes, {}, p.options.seed, 0, p.hooks);
+  return router.impurity(router.hard_statistics(p.training)) / total_weight(p.task, p.training);
+}
 
 }  // namespace cpt
 

@@ -88,6 +88,7 @@ class Finisher {
       p_.hooks.stop_if_cancelled();
       const std::vector<double> terms = evidence(v, arriving[v]);
       kept[v] = needed_facets(v, arriving[v], terms);
+      put_deciding_first(v, arriving[v], terms, kept[v]);
       for (std::size_t i = 0; i < arriving[v].size(); ++i)
         arriving[outside(v, terms, kept[v], i) ? tree_.right[v] : tree_.left[v]].push_back(
             arriving[v][i]);
@@ -154,6 +155,22 @@ class Finisher {
       tree_.threshold[v] = threshold;
     }
     return kept;
+  }
+
+  // Facets that most often decide come first: the router stops at the first that does,
+  // and a reader meets them first. A row outside is decided by its largest evidence.
+  void put_deciding_first(int v, const std::vector<int>& arriving, const std::vector<double>& terms,
+                          std::vector<int>& kept) const {
+    const int facets = tree_.facets[v];
+    std::vector<double> decided(facets, 0.0);
+    for (std::size_t i = 0; i < arriving.size(); ++i) {
+      if (!outside(v, terms, kept, i)) continue;
+      const double* here = &terms[i * facets];
+      const int most = *std::max_element(kept.begin(), kept.end(),
+                                         [&](int a, int b) { return here[a] < here[b]; });
+      decided[most] += p_.task.weight(arriving[i]);
+    }
+    std::stable_sort(kept.begin(), kept.end(), [&](int a, int b) { return decided[a] > decided[b]; });
   }
 
   // The threshold that keeps most weight on its side; false if more than `allowed` changes.

@@ -50,15 +50,7 @@ void gate_forward(const TrainingData& data, const Batch& batch, const GateView& 
   const Gate& gate = *view.gate;
   const int width = gate.width;
   if (data.is_sparse()) {
-    const int chunks = data.chunks();
-    for (int i = 0; i < rows; ++i) {
-      const std::size_t* start = batch.start.data() + static_cast<std::size_t>(row[i]) * (chunks + 1);
-      Real* z = sigmoid + static_cast<std::size_t>(i) * width;
-      std::copy(view.offset.begin(), view.offset.end(), z);
-      kernels().sparse_product(static_cast<int>(start[chunks] - start[0]),
-                               batch.column.data() + start[0], batch.value.data() + start[0],
-                               gate.B(), width, z);
-    }
+    kernels().sparse_product(rows, row, batch.sparse, gate.B(), view.offset.data(), width, sigmoid);
   } else {
     kernels().product(rows, row, batch.dense.data(), data.ld(), gate.d, gate.B(),
                       view.offset.data(), width, sigmoid);
@@ -92,27 +84,19 @@ void gate_backward_chunk(const TrainingData& data, const Batch& batch, const Gat
                          const Real* a_gradient, Real* chunk_gradient) {
   const int width = view.gate->width;
   const int j0 = data.chunk_begin(chunk), j1 = data.chunk_end(chunk);
-  std::fill(chunk_gradient, chunk_gradient + static_cast<std::size_t>(j1 - j0) * width, Real(0));
+  Real* end = chunk_gradient + static_cast<std::size_t>(j1 - j0) * width;
   if (!data.is_sparse()) {
+    std::fill(chunk_gradient, end, Real(0));
     kernels().product_transposed(rows, row, batch.dense.data(), data.ld(), j0, j1, dz, width,
                                  chunk_gradient);
     return;
   }
-  const int chunks = data.chunks();
-  for (int i = 0; i < rows; ++i) {
-    const std::size_t place = static_cast<std::size_t>(row[i]) * (chunks + 1) + chunk;
-    const std::size_t first = batch.start[place];
-    kernels().sparse_product_transposed(static_cast<int>(batch.start[place + 1] - first),
-                                        batch.column.data() + first, batch.value.data() + first,
-                                        j0, dz + static_cast<std::size_t>(i) * width, width,
-                                        chunk_gradient);
-  }
   // The centring that sparse rows leave to the intercepts: minus shift times da.
-  const int first = 0;
-  std::vector<Real> minus(a_gradient, a_gradient + width);
-  for (Real& v : minus) v = -v;
-  kernels().product_transposed(1, &first, data.shift().data(), 0, j0, j1, minus.data(), width,
-                               chunk_gradient);
+  Real* out = chunk_gradient;
+  for (int j = j0; j < j1; ++j)
+    for (int k = 0; k < width; ++k) *out++ = -data.shift()[j] * a_gradient[k];
+  kernels().sparse_product_transposed(rows, row, batch.sparse, chunk, j0, dz, width,
+                                      chunk_gradient);
 }
 
 }  // namespace cpt

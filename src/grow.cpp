@@ -155,9 +155,10 @@ class Grower {
   }
 
   Stump train_best(const OpenNode& open, const Stump* tried, const Hooks& hooks) const {
-    int best = -1;
+    int best = -1;  // the first of equals: rounding must not choose
     for (int s = 0; s < p_.options.starts; ++s)
-      if (tried[s].cut.found && (best < 0 || tried[s].cut.loss < tried[best].cut.loss)) best = s;
+      if (tried[s].cut.found &&
+          (best < 0 || tried[s].cut.loss < tried[best].cut.loss - 1e-9 * open.loss)) best = s;
     if (best < 0) return tried[0];
     const int epochs = epochs_for(open), half = (epochs + 1) / 2;
     StumpTrainer stump(p_, open, nodes_[open.node].id, best, tried[best].gate, hooks);

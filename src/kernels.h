@@ -18,7 +18,16 @@ inline int padded(int facets) { return (facets + facet_group - 1) / facet_group 
 struct AdamStep {
   Real rate;    // learning rate, bias corrections included
   Real beta1, beta2;
-  Real epsilon;  // added to the root of the second moment, bias-corrected
+  Real epsilon2;  // square of epsilon, added to the second moment; bias-corrected
+};
+
+// Sparse rows, each cut into chunks of columns: the nonzeros of row i's chunk c are
+// [start[i * stride + c], start[i * stride + c + 1]); stride is chunks + 1.
+struct SparseRows {
+  const std::size_t* start;
+  int stride;
+  const int* column;
+  const Real* value;
 };
 
 struct Kernels {
@@ -32,11 +41,11 @@ struct Kernels {
   void (*product_transposed)(int rows, const int* row, const Real* x, int ld, int j0, int j1,
                              const Real* dz, int facets, Real* dB);
 
-  // the same two products for one row (or one row's part) of nonzeros
-  void (*sparse_product)(int nonzeros, const int* column, const Real* value, const Real* B,
-                         int facets, Real* z);
-  void (*sparse_product_transposed)(int nonzeros, const int* column, const Real* value, int j0,
-                                    const Real* dz, int facets, Real* dB);
+  // the same two products for sparse rows; the second for the columns of one chunk
+  void (*sparse_product)(int rows, const int* row, const SparseRows& x, const Real* B,
+                         const Real* a, int facets, Real* z);
+  void (*sparse_product_transposed)(int rows, const int* row, const SparseRows& x, int chunk,
+                                    int j0, const Real* dz, int facets, Real* dB);
 
   // z -> sigmoid(z) in place, softplus(z) beside it, g[i] = sum_k r[k] softplus(z[i, k])
   void (*activate)(int rows, int facets, const Real* r, Real* z, Real* softplus, Real* g);

@@ -17,11 +17,11 @@ bool is_scored(int epoch, int epochs) {
 
 void refine(const Problem& p, std::vector<Node>& nodes) {
   if (p.options.refine_epochs == 0 || nodes[0].is_leaf()) return;
-  Descent descent(p, nodes, 0x7ef1ae);
+  const double nat = p.task.nat(hard_loss(p, nodes));
+  Descent descent(p, nodes, 0x7ef1ae, nat);
   const int epochs = refine_epochs(p);
   descent.score();  // the greedy tree itself is the first candidate
   descent.trainer().warm_statistics();
-  const double nat = p.task.nat(descent.best_hard());
   for (int e = 0; e < epochs; ++e) {
     EpochSettings settings = epoch_settings(p.options, p.options.refine_rate, e, epochs);
     settings.prior *= nat;

@@ -30,12 +30,12 @@ class NodeShrinker {
   }
 
   // Switches facets off, the least useful first, while the harm is below `slack`
-  // times the price; returns the prior's saving.
-  double run(double slack) {
+  // times the price; true if any went.
+  bool run(double slack) {
     const Gate& gate = node_.gate;
     g_ = gate_evidence(p_.data, gate, rows_, p_.hooks, &terms_);
     Cut now = cut(g_);
-    if (!now.found) return 0;
+    if (!now.found) return false;
     const std::vector<Real> scales = p_.prior.fit_scales(gate);
     const auto price_of = [&](int k) { return nat_ * p_.prior.price(gate, scales, k); };
     std::vector<std::pair<double, int>> net;
@@ -48,24 +48,21 @@ class NodeShrinker {
     std::vector<char> dropped(gate.facets, 0);
     int most = static_cast<int>(std::ceil(share_a_round * gate.facets));
     most = std::min(most, gate.facets - 1);
-    double saved = 0;
+    bool any = false;
     for (const auto& candidate : net) {
       if (most == 0) break;
       const std::vector<Real> less = without(candidate.second);
-      const double price = price_of(candidate.second);
       const Cut then = cut(less);
-      if (harm(then, now) >= slack * price) continue;
+      if (harm(then, now) >= slack * price_of(candidate.second)) continue;
       g_ = less;
       now = then;
-      dropped[candidate.second] = 1;
-      saved += price;
+      dropped[candidate.second] = any = true;
       --most;
     }
-    if (saved > 0) {
-      node_.gate = gate.without(dropped);
-      node_.gate.g0() = static_cast<Real>(now.threshold);
-    }
-    return saved;
+    if (!any) return false;
+    node_.gate = gate.without(dropped);
+    node_.gate.g0() = static_cast<Real>(now.threshold);
+    return true;
   }
 
  private:
@@ -103,12 +100,12 @@ class NodeShrinker {
 };
 
 // All nodes from the root down, each with the rows that its shrunk ancestors send.
-double switch_off(const Problem& p, std::vector<Node>& nodes, double nat, double slack) {
+bool switch_off(const Problem& p, std::vector<Node>& nodes, double nat, double slack) {
   Trainer router(p.data, p.task, p.prior, nodes, {}, p.options.seed, 0, p.hooks);
   const std::vector<double> statistics = router.hard_statistics(p.training);
   std::vector<std::vector<int>> arriving(nodes.size());
   arriving[0] = p.training;
-  double saved = 0;
+  bool any = false;
   for (std::size_t v = 0; v < nodes.size(); ++v) {  // parents come before children
     if (nodes[v].is_leaf()) continue;
     if (nodes[v].gate.facets > 1 && arriving[v].size() > 1) {
@@ -116,28 +113,28 @@ double switch_off(const Problem& p, std::vector<Node>& nodes, double nat, double
       const double scale = total_weight(p.task, arriving[v]) / total_weight(p.task, rows);
       const std::vector<double> left = router.costs_below(nodes[v].left, rows, statistics);
       const std::vector<double> right = router.costs_below(nodes[v].right, rows, statistics);
-      saved += NodeShrinker(p, nodes[v], rows, scale, nat, left, right).run(slack);
+      any = NodeShrinker(p, nodes[v], rows, scale, nat, left, right).run(slack) || any;
     }
     const std::vector<Real> g = gate_evidence(p.data, nodes[v].gate, arriving[v], p.hooks);
     for (std::size_t i = 0; i < arriving[v].size(); ++i)
       arriving[g[i] > nodes[v].gate.g0() ? nodes[v].right : nodes[v].left].push_back(arriving[v][i]);
     arriving[v].clear();
   }
-  return saved;
+  return any;
 }
 
 // Some epochs, from half soft to hard, repair what the lost facets carried.
 double retrain(const Problem& p, std::vector<Node>& nodes, double nat, int round, int epochs) {
-  Descent descent(p, nodes, 0x5417 + round);
+  Descent descent(p, nodes, 0x5417 + round, nat);
   descent.trainer().warm_statistics();
   for (int e = 0; e < epochs; ++e) {
     const int from = epochs;  // the second half of a schedule of twice the length
     EpochSettings settings = epoch_settings(p.options, p.options.refine_rate, from + e, 2 * epochs);
     settings.prior = nat;
-    descent.epoch("shrink", round * epochs + e + 1, settings, 2 * e >= epochs);
+    descent.epoch("shrink", round * epochs + e + 1, settings, 2 * (e + 1) > epochs);
   }
   descent.restore_best();
-  return descent.best_score() * descent.weight();
+  return descent.best_posterior();
 }
 
 }  // namespace
@@ -147,17 +144,16 @@ void shrink(const Problem& p, std::vector<Node>& nodes) {
   const int epochs = epochs_at_least(std::max(1, p.options.refine_epochs / 8),
                                      p.options.refine_min_steps / 2, p.training.size(),
                                      p.options.batch_size);
-  Descent before(p, nodes, 0);
+  const double nat = p.task.nat(hard_loss(p, nodes));
+  Descent before(p, nodes, 0, nat);
   before.score();
-  double loss = before.best_score() * before.weight(), slack = hopeful;
+  double posterior = before.best_posterior(), slack = hopeful;
   for (int round = 0; round < rounds; ++round) {
     const std::vector<Node> kept = nodes;
-    const double nat = p.task.nat(loss / before.weight());
-    const double saved = switch_off(p, nodes, nat, slack);
-    if (saved <= 0) return;
-    const double loss_now = retrain(p, nodes, nat, round, epochs);
-    if (loss_now - loss <= saved) {
-      loss = loss_now;
+    if (!switch_off(p, nodes, nat, slack)) return;
+    const double now = retrain(p, nodes, nat, round, epochs);
+    if (now <= posterior) {
+      posterior = now;
       continue;
     }
     nodes = kept;

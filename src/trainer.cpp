@@ -182,7 +182,7 @@ bool Trainer::uses_prior(const EpochSettings& settings) const {
 AdamStep Trainer::adam_step(double rate, int steps) const {
   const double first = 1 - std::pow(beta1, steps), second = std::sqrt(1 - std::pow(beta2, steps));
   return {static_cast<Real>(rate * second / first), static_cast<Real>(beta1),
-          static_cast<Real>(beta2), static_cast<Real>(epsilon * second)};
+          static_cast<Real>(beta2), static_cast<Real>(epsilon * second * epsilon * second)};
 }
 
 void Trainer::update_chunk(const EpochSettings& settings, int v, int chunk,

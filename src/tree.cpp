@@ -85,6 +85,13 @@ double dot(const RowView& x, const double* b) {
   return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
 }
 
+double facet_score(const Tree& tree, int facet, const RowView& x) {
+  return tree.intercept[facet] +
+         dot(x, tree.coef.data() + static_cast<std::size_t>(facet) * tree.cols);
+}
+
+double softplus(double z) { return std::max(z, 0.0) + std::log1p(std::exp(-std::fabs(z))); }
+
 }  // namespace
 
 Tree to_user_units(const std::vector<Node>& nodes, const Scaling& scaling, double lambda,
@@ -107,15 +114,16 @@ Tree contract(const Tree& from, const std::vector<int>& become) {
 }
 
 double facet_evidence(const Tree& tree, int facet, const RowView& x) {
-  const double z = tree.intercept[facet] +
-                   dot(x, tree.coef.data() + static_cast<std::size_t>(facet) * tree.cols);
-  return tree.r[facet] * (std::max(z, 0.0) + std::log1p(std::exp(-std::fabs(z))));
+  return tree.r[facet] * softplus(facet_score(tree, facet, x));
 }
 
 bool goes_right(const Tree& tree, int v, const RowView& x) {
   double g = 0;
   for (int f = tree.first[v]; f < tree.first[v] + tree.facets[v]; ++f) {
-    g += facet_evidence(tree, f, x);
+    const double z = facet_score(tree, f, x);
+    // Softplus is at least its ramp, so mostly the ramp alone tells, without exp and log.
+    if (g + tree.r[f] * std::max(z, 0.0) > tree.threshold[v]) return true;
+    g += tree.r[f] * softplus(z);
     if (g > tree.threshold[v]) return true;
   }
   return false;

@@ -22,9 +22,9 @@ std::vector<double> spread(const TrainingData& data, const Batch& batch) {
       for (int j = 0; j < d; ++j) out[i * d + j] = batch.dense[i * data.ld() + j];
       continue;
     }
-    const std::size_t first = batch.start[i * (data.chunks() + 1)];
-    const std::size_t last = batch.start[i * (data.chunks() + 1) + data.chunks()];
-    for (std::size_t e = first; e < last; ++e) out[i * d + batch.column[e]] = batch.value[e];
+    const SparseRows& x = batch.sparse;
+    const std::size_t first = x.start[i * x.stride], last = x.start[(i + 1) * x.stride - 1];
+    for (std::size_t e = first; e < last; ++e) out[i * d + x.column[e]] = x.value[e];
   }
   return out;
 }

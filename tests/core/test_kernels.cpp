@@ -61,10 +61,17 @@ struct Case {
     std::vector<Real> dz = sigmoid;
     k.pull_back(rows, width, r.data(), dg.data(), dz.data());
     k.product_transposed(rows, row.data(), x.data(), ld, j0, d, dz.data(), width, dB.data());
-    std::vector<Real> sz = a, sdB(static_cast<std::size_t>(d) * width, 1);
-    const int count = static_cast<int>(column.size());
-    k.sparse_product(count, column.data(), value.data(), B.data(), width, sz.data());
-    k.sparse_product_transposed(count, column.data(), value.data(), 0, dz.data(), width, sdB.data());
+    // One sparse row, in two chunks of columns, behind a row that must not be read.
+    std::vector<Real> sz(width), sdB(static_cast<std::size_t>(d) * width, 1);
+    const int second = 1, middle = d / 2;
+    std::size_t before = 0;
+    while (before < column.size() && column[before] < middle) ++before;
+    const std::vector<std::size_t> start = {column.size() + 9, 0, 0, 0, before, column.size()};
+    const SparseRows sparse = {start.data(), 3, column.data(), value.data()};
+    k.sparse_product(1, &second, sparse, B.data(), a.data(), width, sz.data());
+    k.sparse_product_transposed(1, &second, sparse, 0, 0, dz.data(), width, sdB.data());
+    k.sparse_product_transposed(1, &second, sparse, 1, middle, dz.data(), width,
+                                sdB.data() + static_cast<std::size_t>(middle) * width);
     return {z, sigmoid, softplus, g, dz, dB, sz, sdB};
   }
 
@@ -216,13 +223,13 @@ TEST(kernels_adam_is_the_plain_loop) {
         gradient[3] = 0;                                  // never moves
         gradient[5] *= static_cast<Real>(1e-6);           // small and large slopes alike
         gradient[6] *= static_cast<Real>(1e6);
-        const AdamStep step = {Real(0.01), Real(0.9), Real(0.99), Real(1e-8)};
+        const AdamStep step = {Real(0.01), Real(0.9), Real(0.99), Real(1e-16)};
         kernels().adam(n, step, gradient.data(), first.data(), second.data(), parameter.data());
         for (int i = 0; i < n; ++i) {
           const double g = gradient[i];
           m[i] = double(step.beta1) * m[i] + (1 - double(step.beta1)) * g;
           v[i] = double(step.beta2) * v[i] + (1 - double(step.beta2)) * g * g;
-          p[i] -= double(step.rate) * m[i] / (std::sqrt(v[i]) + double(step.epsilon));
+          p[i] -= double(step.rate) * m[i] / std::sqrt(v[i] + double(step.epsilon2));
         }
       }
       const double tolerance = is_double ? 1e-13 : 2e-6;
