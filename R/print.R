@@ -1,56 +1,69 @@
-# Text about a fitted tree: format(), print() and summary(). One line a node, as
-# rpart prints it, with facets in the units of the data. Nothing is computed here
-# that as.data.frame() or coef() does not also give.
+# Text about a fitted tree: format() and print(). One line a node, as rpart prints it,
+# with facets in the units of the data. Nothing is computed here that as.data.frame()
+# or coef() does not also give; what a facet says comes from words.R.
 
 #' Print a convex polytope tree
 #'
-#' One line per node, indented by depth, in the manner of rpart. A split with
-#' several facets reads `inside: all of 5 facets` for the rows inside the polytope
-#' and `outside: any of 5 facets` for the others; see [coef.cpt()] for what a facet
-#' says. A split with one facet is written out as an inequality in the units of the
-#' data, scaled so that its largest coefficient is 1, with its largest terms first.
+#' One line per node, indented by depth, in the manner of rpart: its number, how it was
+#' reached, its training rows and loss, the prediction and how sure it is. A line above
+#' the tree names these columns.
 #'
-#' @param x,object *A `cpt` object*, as returned by [cpt()].
+#' A split with one facet is written out as an inequality in the units of the data. It
+#' is scaled so that its strongest term, by coefficient times standard deviation, has
+#' coefficient 1 and comes first. A split with several facets reads
+#' `inside: all of 5 facets` for the rows inside the polytope, with the facets below, and
+#' `outside: any of 5 facets` for the others. Rows inside keep all of these bounds; see
+#' [coef.cpt()] for rows near a corner, and [cpt_rules()] for the exact rules.
+#'
+#' Terms of factors read `(species is a)`, which is 1 for the rows of this level and 0 for
+#' others; a bound on a single factor is written as the levels that keep it.
+#'
+#' @param x *A `cpt` object*, as returned by [cpt()].
 #' @param digits *A whole number*: significant digits of numbers. The default is
 #'   three less than the option `digits`.
 #' @param terms *A whole number*: how many terms of an inequality to show; the default of 3
 #'   keeps most lines within one row of the screen.
+#' @param facets *A whole number*: how many facets of a split to show, those with most
+#'   evidence. The default of 8 shows all in most trees; 0 shows none.
 #' @param ... *Not used*; anything given is an error.
 #' @return `print()` returns `x` invisibly. `format()` returns the printed lines as
-#'   a character vector. `summary()` returns a list of class `summary.cpt`:
-#' * `call`, `task`, `outcome`, `levels`,
-#' * `nobs`, `held_out` (rows of these held out for validation), `predictors` (number of predictors), `columns` (number of encoded
-#'   columns), `omitted` (rows left out for missing values),
-#' * `leaves`, `depth`, `facets` (named integer, per inner node), `nonzero` (number
-#'   of nonzero coefficients) and `coefficients` (number of all),
-#' * `loss` (training loss per unit of weight: entropy in nats, or mean squared
-#'   error), `error` (share of the weight misclassified, or root mean squared
-#'   error), `explained` (share of the root's loss that the tree explains),
-#' * `time` (seconds), `seed`, `version`.
+#'   a character vector.
+#' @seealso [summary.cpt()], [cpt_rules()], [as.data.frame.cpt()].
 #' @examples
 #' fit <- cpt(Species ~ ., iris, max_depth = 2, max_facets = 1, seed = 1)
 #' fit
-#' summary(fit)
+#'
+#' fit <- cpt(class ~ ., rings, max_depth = 2, max_facets = 8, seed = 1)
+#' print(fit, digits = 2)
 #' @export
-print.cpt <- function(x, digits = max(3L, getOption("digits") - 3L), terms = 3L, ...) {
+print.cpt <- function(x, digits = max(3L, getOption("digits") - 3L), terms = 3L,
+                      facets = 8L, ...) {
   check_no_dots(...)
-  writeLines(format(x, digits = digits, terms = terms))
+  writeLines(format(x, digits = digits, terms = terms, facets = facets))
   invisible(x)
 }
 
 #' @rdname print.cpt
 #' @export
-format.cpt <- function(x, digits = max(3L, getOption("digits") - 3L), terms = 3L, ...) {
+format.cpt <- function(x, digits = max(3L, getOption("digits") - 3L), terms = 3L,
+                       facets = 8L, ...) {
   check_no_dots(...)
   validate_cpt(x)
   check_number(digits, "digits", 1, 22, whole = TRUE)
   check_number(terms, "terms", 1, whole = TRUE)
+  check_number(facets, "facets", 0, whole = TRUE)
+  splits <- node_splits(x, digits, terms, facets)
+  lines <- node_lines(x, splits$text, digits)
+  indent <- 2L * x$tree$depth
+  nodes <- Map(function(line, below, by) {
+    c(wrap_line(line, by), if (!is.na(below)) wrap_items(below, by + 6L, 2L))
+  }, lines, splits$facets, indent)
   c(
     wrap_line(header_lines(x)), "",
     wrap_line(columns_line(x)),
     if (length(x$tree$node) > 1L) "      * denotes a leaf",
     "",
-    wrap_line(node_lines(x, digits, terms), 2L * x$tree$depth)
+    unlist(nodes, use.names = FALSE)
   )
 }
 
@@ -72,7 +85,8 @@ held_text <- function(held) if (held > 0) paste0(" (", format(held, big.mark = "
 # Names the columns of the lines below, as rpart does.
 columns_line <- function(x) {
   answer <- if (x$task == "regression") {
-    "mean"
+    paste0("mean, (standard deviation)",
+      if (!is.null(x$tree$leaf_coef)) "; of a linear leaf what it predicts")
   } else if (length(x$levels) <= max_probs) {
     paste0("class, (probabilities of ", paste(x$levels, collapse = ", "), ")")
   } else {
@@ -84,11 +98,13 @@ columns_line <- function(x) {
 # More probabilities than this on a line cannot be told apart.
 max_probs <- 5L
 
-node_lines <- function(x, digits, terms) {
+node_lines <- function(x, splits, digits) {
   tree <- x$tree
   number <- function(v) vapply(v, format, "", digits = digits)
   if (x$task == "regression") {
-    answer <- number(tree$value[, 1L])
+    spread <- sqrt(tree$loss / pmax(tree$weight, 1e-300))
+    answer <- paste0(number(tree$value[, 1L]), " (", number(signif(spread, digits)), ")")
+    answer <- paste0(answer, linear_leaves(x, digits))
   } else {
     prob <- node_prob(tree)
     class <- node_class(prob)
@@ -97,155 +113,87 @@ node_lines <- function(x, digits, terms) {
     answer <- paste0(x$levels[class], " (", apply(shown, 1L, paste, collapse = " "), ")")
   }
   paste0(
-    tree$node, ") ", node_splits(x, digits, terms), " ", tree$n, " ",
+    tree$node, ") ", splits, " ", tree$n, " ",
     number(tree$loss), " ", answer, ifelse(tree_leaf(tree), " *", "")
   )
 }
 
-# How each node was reached: the side of its parent's polytope.
-node_splits <- function(x, digits, terms) {
+# "; 37.3 - 5.3 wt" for leaves that predict by a linear model, "" for all other nodes.
+linear_leaves <- function(x, digits, terms = 3L) {
   tree <- x$tree
-  columns <- encoded_columns(x)
-  out <- rep("root", length(tree$node))
-  for (i in which(!tree_leaf(tree))) {
-    out[c(tree$left[i], tree$right[i])] <- split_text(tree, i, columns, digits, terms)
-  }
+  out <- character(length(tree$node))
+  if (is.null(tree$leaf_coef)) return(out)
+  at <- which(tree_leaf(tree) & colSums(tree$leaf_coef != 0) > 0)
+  model <- leaf_model(tree, at, words_context(x), digits, terms)
+  out[at] <- paste0("; ", model, recycle0 = TRUE)
   out
 }
 
-# The texts of both sides of the split at position i.
-split_text <- function(tree, i, columns, digits, terms) {
-  facets <- tree$facets[i]
-  if (facets > 1L) {
-    return(paste0(c("inside: all of ", "outside: any of "), facets, " facets"))
+# How each node was reached: the side of its parent's polytope, and for the inside of a
+# polytope of several facets what these are (else NA).
+node_splits <- function(x, digits, terms, facets) {
+  tree <- x$tree
+  context <- words_context(x)
+  text <- rep("root", length(tree$node))
+  below <- rep(NA_character_, length(tree$node))
+  for (i in which(!tree_leaf(tree))) {
+    kids <- c(tree$left[i], tree$right[i])
+    if (tree$facets[i] > 1L) {
+      text[kids] <- paste0(c("inside: all of ", "outside: any of "), tree$facets[i], " facets")
+      if (facets > 0) below[kids[1L]] <- facet_list(tree, i, context, digits, terms, facets)
+    } else {
+      text[kids] <- paste0(c("inside: ", "outside: "), facet_words(tree, i, context, digits, terms))
+    }
   }
-  at <- tree$first[i]
-  b <- tree$coef[, at]
-  bound <- facet_bound(tree$threshold[i], tree$r[at]) - tree$intercept[at]
-  sides <- c(" <= ", " > ")
-  # The scale of a lone facet is arbitrary: the largest coefficient becomes 1.
-  lead <- b[which.max(abs(b))]
-  if (lead != 0) {
-    if (lead < 0) sides <- c(" >= ", " < ")
-    bound <- bound / lead
-    b <- b / lead
-  }
-  left <- linear_text(b, columns, digits, terms)
-  paste0(c("inside: ", "outside: "), left, sides, format(bound, digits = digits))
+  list(text = text, facets = below)
 }
 
-# "0.8 age - 1.2 bmi + 4 more terms", the largest coefficients first.
-linear_text <- function(b, columns, digits, terms) {
-  used <- which(b != 0)
-  if (!length(used)) return("0")
-  top <- utils::head(used[order(-abs(b[used]))], terms)
-  sign <- ifelse(b[top] < 0, "- ", "+ ")
-  sign[1L] <- if (b[top[1L]] < 0) "-" else ""
-  size <- vapply(abs(b[top]), format, "", digits = digits)
-  size <- ifelse(size == "1", "", paste0(size, " "))
-  text <- paste0(sign, size, columns[top], collapse = " ")
-  more <- length(used) - length(top)
-  if (more) text <- paste0(text, " + ", more, " more term", if (more > 1L) "s")
-  text
+# "x + 0.2 y <= 1; x >= -1; + 3 more facets", in the order of coef().
+facet_list <- function(tree, i, context, digits, terms, facets) {
+  words <- facet_words(tree, i, context, digits, terms)[, "inside"]
+  at <- node_facets(tree, i)
+  size <- tree$r[at] * colSums(abs(tree$coef[, at, drop = FALSE]) * context$sd)
+  shown <- sort(utils::head(order(-size), facets))
+  more <- length(words) - length(shown)
+  paste(c(words[shown], if (more) paste("+", plural(more, "more facet", "more facets"))),
+    collapse = "; ")
 }
 
-# Indents, and breaks lines that are wider than the terminal at spaces.
-wrap_line <- function(text, indent = 0L) {
+# Indents, and breaks lines that are wider than the terminal at spaces; `hang` is how
+# much further the following lines are indented.
+wrap_line <- function(text, indent = 0L, hang = 4L) {
   width <- max(20L, getOption("width"))
   wrap <- function(line, by) {
     by <- min(by, width %/% 2L)
-    strwrap(line, width = width, indent = by, exdent = by + 4L)
+    strwrap(line, width = width, indent = by, exdent = by + hang)
   }
   unlist(Map(wrap, text, indent), use.names = FALSE)
 }
 
-# Summary ---------------------------------------------------------------------
-
-#' @rdname print.cpt
-#' @export
-summary.cpt <- function(object, ...) {
-  check_no_dots(...)
-  validate_cpt(object)
-  tree <- object$tree
-  leaf <- tree_leaf(tree)
-  weight <- tree$weight[1L]
-  loss <- training_loss(object)
-  out <- list(
-    call = object$call, task = object$task, outcome = object$outcome,
-    levels = object$levels, nobs = object$nobs,
-    held_out = object$nobs - tree$n[1L], predictors = n_predictors(object),
-    columns = nrow(tree$coef), omitted = length(object$na$omitted),
-    leaves = sum(leaf), depth = tree_depth(tree),
-    facets = stats::setNames(tree$facets[!leaf], tree$node[!leaf]),
-    nonzero = sum(tree$coef != 0), coefficients = length(tree$coef),
-    loss = loss / weight, error = training_error(object),
-    explained = if (tree$loss[1L] > 0) 1 - loss / tree$loss[1L] else NA_real_,
-    time = object$time, seed = object$seed, version = object$version
-  )
-  structure(out, class = "summary.cpt")
-}
-
-training_error <- function(object) {
-  tree <- object$tree
-  leaf <- tree_leaf(tree)
-  weight <- tree$weight[1L]
-  if (object$task == "regression") return(sqrt(sum(tree$loss[leaf]) / weight))
-  best <- tree$value[cbind(which(leaf), node_class(node_prob(tree))[leaf])]
-  1 - sum(best) / weight
-}
-
-#' @rdname print.cpt
-#' @export
-print.summary.cpt <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
-  check_no_dots(...)
-  number <- function(v) format(v, digits = digits)
-  regression <- x$task == "regression"
-  rows <- paste0(format(x$nobs, big.mark = ","), " rows",
-    held_text(x$held_out),
-    if (x$omitted) paste0(" (", x$omitted, " more left out for missing values)"))
-  encoded <- if (x$columns != x$predictors) paste0(" in ", x$columns, " columns")
-  lines <- c(
-    Call = paste(trimws(deparse(x$call)), collapse = " "),
-    Task = paste0(x$task, if (!is.null(x$outcome)) paste0(" of ", x$outcome),
-      if (!regression) paste0(", ", plural(length(x$levels), "class", "classes"))),
-    Data = paste0(rows, ", ", plural(x$predictors, "predictor", "predictors"), encoded),
-    Tree = paste0("leaves: ", x$leaves, ", depth: ", x$depth),
-    Facets = facets_text(x$facets),
-    Coefficients = paste0(x$nonzero, " of ", x$coefficients, " nonzero"),
-    "Training loss" = paste0(number(x$loss),
-      if (regression) " mean squared error" else " nats a row",
-      if (!is.na(x$explained)) paste0(" (", number(100 * x$explained), " % explained)")),
-    "Training error" = paste0(number(x$error),
-      if (regression) " root mean squared" else " misclassified"),
-    Fit = paste0("seed ", format(x$seed, scientific = FALSE), ", ", number(x$time),
-      " seconds, cptree ", x$version)
-  )
-  writeLines(c("Convex polytope tree", ""))
-  print_fields(lines)
-  invisible(x)
+# As wrap_line(), for a list of items: breaks after ";" where the items are short enough.
+wrap_items <- function(text, indent = 0L, hang = 4L) {
+  width <- max(20L, getOption("width"))
+  indent <- min(indent, width %/% 2L)
+  one <- function(text) {
+    items <- strsplit(text, "; ", fixed = TRUE)[[1L]]
+    items[-length(items)] <- paste0(items[-length(items)], ";", recycle0 = TRUE)
+    out <- character()
+    line <- ""
+    for (item in items) {
+      longer <- paste0(line, if (nzchar(line)) " ", item)
+      by <- indent + if (length(out)) hang else 0L
+      if (nzchar(line) && nchar(longer, "width") + by >= width) {
+        out <- c(out, line)
+        longer <- item
+      }
+      line <- longer
+    }
+    out <- c(out, line)
+    wrap_line(out, indent + c(0L, rep(hang, length(out) - 1L)), 2L)
+  }
+  unlist(lapply(text, one), use.names = FALSE)
 }
 
 plural <- function(n, one, many) {
   paste(format(n, big.mark = ","), if (n == 1) one else many)
-}
-
-facets_text <- function(facets) {
-  if (!length(facets)) return("none (the tree is a single leaf)")
-  nodes <- plural(length(facets), "node", "nodes")
-  spread <- if (min(facets) < max(facets)) {
-    paste0(" (", min(facets), " to ", max(facets), " a node, mean ",
-      format(mean(facets), digits = 3L), ")")
-  }
-  paste0(sum(facets), " in ", nodes, spread)
-}
-
-# "name: value" with the values aligned, wrapped to the terminal.
-print_fields <- function(lines) {
-  label <- format(paste0(names(lines), ":"))
-  width <- max(40L, getOption("width"))
-  indent <- nchar(label[1L]) + 1L
-  for (i in seq_along(lines)) {
-    text <- strwrap(lines[[i]], width = width - indent)
-    writeLines(paste0(c(label[i], rep(strrep(" ", indent - 1L), length(text) - 1L)), " ", text))
-  }
 }

@@ -83,11 +83,20 @@ route <- function(tree, x) {
   apply(unname(as.matrix(x)), 1L, one)
 }
 
+# What the engine tells about the columns.
+hand_columns <- function(x, w) {
+  mean <- colSums(w * x) / sum(w)
+  list(mean = unname(mean), sd = unname(sqrt(colSums(w * sweep(x, 2L, mean)^2) / sum(w))),
+    min = unname(apply(x, 2L, min)), max = unname(apply(x, 2L, max)),
+    whole = unname(apply(x, 2L, function(v) all(v == round(v)))))
+}
+
 # A fitted object around such a tree, built by the package's own constructor.
 hand_cpt <- function(top, formula, data, weights = NULL, lambda = 4) {
   mold <- suppressWarnings(blueprint_mold_formula(formula, data, weights))
   tree <- flat_tree(top, mold$x, mold$y, length(mold$levels), mold$weights, lambda)
-  fit <- list(tree = tree, where = tree$node[route(tree, mold$x)], history = data.frame())
+  fit <- list(tree = tree, where = tree$node[route(tree, mold$x)], history = data.frame(),
+    columns = hand_columns(as.matrix(mold$x), mold$weights))
   call <- bquote(cpt(formula = .(formula), data = .(substitute(data)), max_depth = 2))
   new_cpt(mold, fit, cpt_control(), seed = 1, time = 0.25, bare_call(call))
 }

@@ -36,16 +36,19 @@ test_that("long names wrap in a narrow terminal", {
   expect_snapshot(fit)
 })
 
-test_that("an inequality shows its largest terms and counts the others", {
+test_that("an inequality shows its strongest terms and counts the others", {
   fit <- hand_cpt(gate(c(3, -6, 1.5, 0.75), -12), Species ~ ., iris)
   expect_snapshot({
     fit
     print(fit, terms = 1)
     print(fit, terms = 10)
   })
-  # The printed rule is the rule: scaled by -6, so the side turns round.
-  inside <- with(iris, Sepal.Width - 0.5 * Sepal.Length - 0.25 * Petal.Length - 0.125 * Petal.Width >= -2)
-  expect_identical(predict(fit, iris, type = "node") == 2L, inside)
+  # The printed rule is the rule: scaled by the coefficient of the strongest term.
+  left <- with(iris, Petal.Length - 4 * Sepal.Width + 2 * Sepal.Length + 0.5 * Petal.Width)
+  # Two flowers lie on the border, where the last bit decides.
+  clear <- abs(left - 8) > 1e-9
+  expect_identical(sum(!clear), 2L)
+  expect_identical((predict(fit, iris, type = "node") == 2L)[clear], (left <= 8)[clear])
 })
 
 test_that("a facet without coefficients still prints", {
@@ -60,30 +63,10 @@ test_that("many classes print the probability of the predicted one", {
   expect_true(all(nchar(lines) <= 80))
 })
 
-test_that("summary() holds the numbers and prints them", {
-  fit <- hand_square()
-  out <- summary(fit)
-  expect_s3_class(out, "summary.cpt")
-  expect_identical(out$facets, c(`1` = 4L, `2` = 3L))
-  expect_identical(out$nonzero, sum(fit$tree$coef != 0))
-  expect_equal(out$error, mean(residuals(fit)))
-  expect_equal(out$loss, deviance(fit) / 2 / nobs(fit))
-  cars <- summary(hand_cars())
-  expect_equal(cars$error, sqrt(mean(residuals(hand_cars())^2)))
-  expect_equal(cars$explained, 1 - deviance(hand_cars()) / deviance(root_cars()))
-  expect_snapshot({
-    out
-    cars
-    summary(root_iris())
-  })
-  expect_invisible(print(cars))
-})
-
 test_that("rows held out for validation are counted", {
   fit <- hand_iris()
   fit$tree$n <- fit$tree$n - c(3L, 1L, 2L, 1L, 1L)
   expect_identical(format(fit)[2L], "150 rows (3 held out), 4 predictors, 3 leaves, depth 2")
-  expect_identical(summary(fit)$held_out, 3L)
 })
 
 test_that("nonsense arguments are refused", {
@@ -92,6 +75,46 @@ test_that("nonsense arguments are refused", {
     refusal(print(fit, digits = 0))
     refusal(print(fit, terms = 1.5))
     refusal(format(fit, width = 10))
-    refusal(summary(fit, digits = 3))
+    refusal(print(fit, facets = -1))
   })
+})
+
+test_that("the facets of a split are listed below its inside", {
+  lines <- format(hand_square())
+  at <- grep("inside: all of 4 facets", lines, fixed = TRUE)
+  expect_identical(trimws(lines[at + 1L]), "u <= 0.5; u >= -0.5; v <= 0.5; v >= -0.5")
+  expect_false(any(grepl("<=", format(hand_square(), facets = 0))))
+  few <- format(hand_square(), facets = 1)
+  expect_identical(sum(grepl("+ 3 more facets", few, fixed = TRUE)), 1L)
+  # Every row inside keeps every bound that is printed.
+  rows <- square_data(41L)
+  inside <- rows[predict(hand_square(), rows, type = "node") != 3L, ]
+  expect_true(all(abs(inside$u) <= 0.5 & abs(inside$v) <= 0.5))
+})
+
+test_that("the strongest terms are those of the largest coefficient times spread", {
+  data <- data.frame(big = 1000 * steady(100), small = steady(100, 0.3), y = seq_len(100))
+  fit <- hand_cpt(gate(c(0.01, 1), -1), y ~ ., data)
+  expect_match(format(fit), "inside: big + 100 small <= 100", fixed = TRUE, all = FALSE)
+  # Without the spread, as in older models, the largest coefficient.
+  fit$predictors <- NULL
+  expect_match(format(fit), "inside: small + 0.01 big <= 1", fixed = TRUE, all = FALSE)
+})
+
+test_that("levels of factors are words", {
+  data <- data.frame(f = factor(rep(c("a", "b", "c"), 20)), x = steady(60), y = seq_len(60))
+  fit <- hand_cpt(gate(c(3, -1, 0, 1), -0.5, inside = gate(c(-1, 1, 1, 0), 0)), y ~ ., data)
+  lines <- format(fit, digits = 3)
+  expect_match(lines, "(f is a)", fixed = TRUE, all = FALSE)
+  expect_match(lines, "inside: f is a", fixed = TRUE, all = FALSE)
+  expect_match(lines, "outside: f is not a", fixed = TRUE, all = FALSE)
+})
+
+test_that("trees of many facets and leaves stay within the terminal", {
+  fit <- big_tree(6L)
+  for (width in c(40L, 80L)) {
+    local_reproducible_output(width = width)
+    expect_true(all(nchar(format(fit), "width") <= width))
+  }
+  expect_identical(sum(grepl("^ *[0-9]+\\) ", format(fit))), 127L)
 })
