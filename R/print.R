@@ -189,7 +189,7 @@ wrap_items <- function(text, indent = 0L, hang = 4L) {
       line <- longer
     }
     out <- c(out, line)
-    wrap_line(out, indent + c(0L, rep(hang, length(out) - 1L)), 2L)
+    c(wrap_line(out[1L], indent, hang + 2L), wrap_line(out[-1L], indent + hang, 2L))
   }
   unlist(lapply(text, one), use.names = FALSE)
 }
