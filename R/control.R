@@ -18,8 +18,7 @@ control_table <- list(
   control_field("max_depth", "whole", 0, 20, "tree",
     paste(
       "Deepest level of the tree; the root is level 0, so `max_depth = 0` is a tree",
-      "without a split. Six levels (at most 64 leaves) are still readable; this is",
-      "the first argument to turn."
+      "without a split. This is the first argument to turn."
     )),
   control_field("max_leaves", "whole", 1, Inf, "tree",
     paste(
@@ -29,13 +28,13 @@ control_table <- list(
   control_field("max_facets", "whole", 1, 1000, "tree",
     paste(
       "Most facets (linear experts) of the polytope of a node. 1 gives an ordinary",
-      "oblique tree. Facets that are not needed are removed after training, so 20",
-      "costs time but not readability."
+      "oblique tree. Facets that are not needed are removed after training, so many",
+      "cost time but not readability."
     )),
   control_field("min_split_obs", "number", 2, Inf, "tree",
     "A node of a smaller total weight is not split. 20 as in 'rpart'."),
   control_field("min_leaf_obs", "number", 1, Inf, "tree",
-    "Smallest total weight of a leaf. 7 as in 'rpart' (a third of `min_split_obs`)."),
+    "Smallest total weight of a leaf. 'rpart' has 7 (a third of `min_split_obs`)."),
   control_field("min_gain", "number", 0, 1, "tree",
     paste(
       "A split must lower the loss by at least this share of the loss of the root.",
@@ -46,13 +45,20 @@ control_table <- list(
       "Random starts per split, judged by the gain of the hard split. The start",
       "matters; more starts cost time in proportion."
     )),
+  control_field("search", "flag", NA, NA, "grow",
+    paste(
+      "Choose the settings that are `NULL` by fitting a few recipes, from flexible to",
+      "cautious, on three quarters of the rows and judging them on the others? The",
+      "tree is then fitted on all rows. `FALSE` takes the flexible recipe. Not done",
+      "if `validation` is above 0."
+    )),
   control_field("validation", "number", 0, 0.5, "grow",
     paste(
-      "Share of the rows (of each class) held out to choose the depth and the best",
+      "Share of the rows (of each class) held out to choose the size and the best",
       "state of the joint training. 0 by default: all rows train."
     )),
-  control_field("choose_depth", "flag", NA, NA, "grow",
-    "Choose the depth by the loss on the held-out rows? Needs `validation` above 0."),
+  control_field("choose_size", "flag", NA, NA, "grow",
+    "Undo splits that do not lower the loss of the held-out rows? Needs `validation` above 0."),
   control_field("standardize", "choice", NA, NA, "grow", choices = c("columns", "matrix", "none"),
     paste(
       "Scaling of the predictors inside the engine: each column by its own mean and",
@@ -95,8 +101,8 @@ control_table <- list(
     )),
   control_field("lambda_end", "number", 0, Inf, "refine", above = TRUE,
     paste(
-      "Steepness of the gates at its end; at least `lambda_start`. Steep, so that the",
-      "soft tree has become the hard one."
+      "Steepness of the gates at its end; at least `lambda_start`. Steep gates make the",
+      "soft tree the hard one, flat ones keep a wide margin around borders."
     )),
   control_field("weight_rate", "number", 0, Inf, "refine", above = TRUE,
     paste(
@@ -105,8 +111,8 @@ control_table <- list(
     )),
   control_field("dropout", "number", 0, 0.95, "refine",
     paste(
-      "Share of the predictors hidden at random in each step of training. 0 by",
-      "default; 0.2 to 0.5 helps with many columns."
+      "Share of the predictors hidden at random in each step of training. 0.2 to 0.5",
+      "helps with many columns of one kind, such as pixels or fingerprints."
     )),
   control_field("reach_tolerance", "number", 0, 0.1, "refine",
     paste(
@@ -114,11 +120,17 @@ control_table <- list(
       "probability. Saves most of the time; at the default the gradient changes by less",
       "than one percent. 0 follows every row everywhere."
     )),
+  control_field("ridge", "number", 0, Inf, "prior",
+    paste(
+      "Strength of the normal prior on the slope of the gates, as in ridge regression:",
+      "how fast the probability of a side may change with a standardised predictor.",
+      "Raise it when the tree fits the training rows much better than new rows."
+    )),
   control_field("prior_weight", "number", 0, Inf, "prior",
     paste(
       "Weight of the priors: 1 counts them once per data set, as in the paper, 0 not",
-      "at all. 0.2 by default: at 1 they outweigh the few rows of a deep node. Raise",
-      "it for fewer facets."
+      "at all. Raise it for fewer facets; at 1 and above the priors may outweigh the",
+      "few rows of a deep node."
     )),
   control_field("gamma0", "number", 0, Inf, "prior", above = TRUE,
     paste(
@@ -161,9 +173,12 @@ control_groups <- c(
 #' to `cpt()` directly, as in `cpt(y ~ ., d, max_depth = 4)`; given in both
 #' places, the one in `cpt()` wins.
 #'
+#' Settings that are `NULL` are chosen from the data, see `search`; the tree keeps
+#' what was chosen in `fit$control` and what was tried in `fit$search`.
+#'
 #' Turn `max_depth` first, then `refine_epochs`, then `max_facets`. If the tree
-#' fits the training rows much better than new rows, raise `min_leaf_obs`,
-#' `dropout` (many columns) or `prior_weight`, or hold rows out by `validation`.
+#' fits the training rows much better than new rows, raise `ridge`, `min_leaf_obs`,
+#' `dropout` (many columns) or `prior_weight`.
 #'
 #' @eval control_params()
 #'
@@ -176,15 +191,16 @@ control_groups <- c(
 #' # a value out of range is told at once
 #' try(cpt_control(max_depth = 0.5))
 #' @export
-cpt_control <- function(max_depth = 6,
+cpt_control <- function(max_depth = NULL,
                         max_leaves = NULL,
-                        max_facets = 20,
+                        max_facets = NULL,
                         min_split_obs = 20,
-                        min_leaf_obs = 7,
+                        min_leaf_obs = NULL,
                         min_gain = 1e-4,
                         starts = 3,
+                        search = TRUE,
                         validation = 0,
-                        choose_depth = FALSE,
+                        choose_size = FALSE,
                         standardize = "columns",
                         grow_epochs = 20,
                         grow_min_steps = 500,
@@ -194,14 +210,15 @@ cpt_control <- function(max_depth = 6,
                         refine_rate = 0.02,
                         batch_size = 1000,
                         lambda_start = 0.5,
-                        lambda_end = 6,
+                        lambda_end = NULL,
                         weight_rate = 3,
-                        dropout = 0,
+                        dropout = NULL,
                         reach_tolerance = 3e-4,
-                        prior_weight = 0.2,
+                        ridge = NULL,
+                        prior_weight = NULL,
                         gamma0 = 1,
                         c0 = 1,
-                        a_beta = 1,
+                        a_beta = NULL,
                         e0 = 1e4,
                         f0 = 1e4,
                         facet_tolerance = 0) {
@@ -213,6 +230,7 @@ cpt_control <- function(max_depth = 6,
 }
 
 check_field <- function(value, field) {
+  if (is.null(value) && field$name %in% open_settings) return(NULL)
   if (field$type == "flag") return(check_flag(value, field$name))
   if (field$type == "choice") return(check_choice(value, field$name, field$choices))
   # `Inf` is not a whole number, but it is how "no limit" is written.
@@ -223,7 +241,7 @@ check_field <- function(value, field) {
 
 # What no field can know alone.
 check_control_together <- function(control) {
-  if (control$lambda_end < control$lambda_start) {
+  if (!is.null(control$lambda_end) && control$lambda_end < control$lambda_start) {
     start <- describe(control$lambda_start)
     end <- describe(control$lambda_end)
     cpt_abort(c(
@@ -232,9 +250,9 @@ check_control_together <- function(control) {
       i = "The gates become steeper during training; give both to change both."
     ))
   }
-  if (control$choose_depth && control$validation == 0) {
+  if (control$choose_size && control$validation == 0) {
     cpt_abort(c(
-      "`choose_depth = TRUE` needs rows to judge the depth by.",
+      "`choose_size = TRUE` needs rows to judge the depth by.",
       i = "Give a share of rows to hold out, for example `validation = 0.2`."
     ))
   }
@@ -329,7 +347,7 @@ format.cpt_control <- function(x, ...) {
   now <- unclass(x)
   standard <- unclass(cpt_control())
   changed <- !mapply(identical, now, standard[names(now)])
-  value <- vapply(now, function(v) format(v, digits = 6L), "")
+  value <- vapply(now, function(v) if (is.null(v)) "(search)" else format(v, digits = 6L), "")
   width <- max(nchar(names(now)))
   line <- paste0("  ", formatC(names(now), width = -width), "  ",
     formatC(value, width = -max(nchar(value))), ifelse(changed, "  *", ""))
@@ -353,7 +371,8 @@ control_params <- function() {
       whole = "integer", number = "double", flag = "logical", choice = "character"
     )
     default <- deparse1(defaults[[f$name]])
-    paste0("@param ", f$name, " (*", type, "*, ", sub("^a ", "", range),
-      ") ", f$about, " Default `", default, "`.")
+    text <- if (f$name %in% open_settings) " Default `NULL`: chosen by `search`." else
+      paste0(" Default `", default, "`.")
+    paste0("@param ", f$name, " (*", type, "*, ", sub("^a ", "", range), ") ", f$about, text)
   }, "", USE.NAMES = FALSE)
 }

@@ -10,10 +10,11 @@
 #' are trained together. With `max_facets = 1` it is an ordinary oblique tree.
 #'
 #' @section What to turn first:
-#' `max_depth`: the number of levels decides how large the tree is and how well
-#' it can fit. Then `refine_epochs` (more training), then `max_facets` (rounder
-#' regions) and `min_leaf_obs` (steadier leaves). All others have defaults that
-#' seldom need a change; see [cpt_control()].
+#' Nothing: size, facets and restraint are chosen on held-out rows, and the tree is
+#' then fitted on all. To decide yourself: `max_depth`, the number of levels, decides
+#' how large the tree is and how well it can fit. Then `refine_epochs` (more training),
+#' then `max_facets` (rounder regions) and `ridge` or `min_leaf_obs` (steadier, less
+#' bold). `search = FALSE` spends no time on choosing. See [cpt_control()].
 #'
 #' @section Outcome:
 #' A factor, character or logical outcome means classification. Levels without
@@ -82,7 +83,9 @@
 #'   names if there are any.
 #' - `residuals`: outcome minus fitted value; for classes 1 where the class is
 #'   wrong, else 0.
-#' - `control`: the settings, see [cpt_control()].
+#' - `control`: the settings, see [cpt_control()]; those left open as they were chosen.
+#' - `search`: data frame of the recipes that were tried to choose them: `recipe`, mean
+#'   `loss` of the held-out rows, `leaves`, `depth`, `chosen`. `NULL` if none was.
 #' - `history`: data frame of the training: `stage`, `epoch`, `lambda`, `loss`,
 #'   `hard_loss`, `valid_loss`, `seconds`.
 #' - `seed`: the seed used, also if it was drawn.

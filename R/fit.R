@@ -18,16 +18,18 @@ fit_settings <- function(control, dots, na_action, seed, threads, verbose,
 fit_mold <- function(mold, settings, call) {
   resolve_kernels()
   seed <- resolve_seed(settings$seed)
-  control <- settings$control
-  valid <- hold_out(mold, control$validation, seed)
-  options <- c(control_options(control), list(
-    task = mold$task, n_classes = length(mold$levels),
-    seed = seed, threads = settings$threads
-  ))
+  run <- function(mold, valid, control, seed) {
+    options <- c(control_options(control), list(
+      task = mold$task, n_classes = length(mold$levels),
+      seed = seed, threads = settings$threads
+    ))
+    run_engine(mold, valid, options, settings$verbose)
+  }
   start <- proc.time()[["elapsed"]]
-  fit <- run_engine(mold, valid, options, settings$verbose)
+  found <- search_settings(mold, settings$control, seed, run)
+  fit <- run(mold, hold_out(mold, found$control$validation, seed), found$control, seed)
   time <- proc.time()[["elapsed"]] - start
-  new_cpt(mold, fit, control, seed, time, bare_call(call))
+  new_cpt(mold, fit, found, seed, time, bare_call(call))
 }
 
 # The engine's errors keep their text as the cause; an interrupt is no error
@@ -117,7 +119,7 @@ progress_text <- function(stage, epoch, epochs, loss) {
 # The fitted object ------------------------------------------------------------------
 
 # See "The fitted object" in ?cpt. A plain list: no pointer, environment or data.
-new_cpt <- function(mold, fit, control, seed, time, call) {
+new_cpt <- function(mold, fit, found, seed, time, call) {
   n <- length(mold$weights)
   stopifnot(
     "the engine must return a leaf for every row" = length(fit$where) == n,
@@ -136,7 +138,8 @@ new_cpt <- function(mold, fit, control, seed, time, call) {
     tree = fit$tree,
     where = where,
     residuals = residuals,
-    control = control,
+    control = found$control,
+    search = found$search,
     history = as.data.frame(fit$history, stringsAsFactors = FALSE),
     seed = seed,
     nobs = n,

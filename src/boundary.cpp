@@ -192,7 +192,7 @@ cpt::Options read_options(const Rcpp::List& list) {
   o.min_leaf_obs = field<double>(list, "min_leaf_obs");
   o.min_gain = field<double>(list, "min_gain");
   o.starts = field<int>(list, "starts");
-  o.choose_depth = field<bool>(list, "choose_depth");
+  o.choose_size = field<bool>(list, "choose_size");
   o.standardize = field<std::string>(list, "standardize");
   o.grow_epochs = field<int>(list, "grow_epochs");
   o.grow_min_steps = field<int>(list, "grow_min_steps");
@@ -206,6 +206,7 @@ cpt::Options read_options(const Rcpp::List& list) {
   o.weight_rate = field<double>(list, "weight_rate");
   o.dropout = field<double>(list, "dropout");
   o.reach_tolerance = field<double>(list, "reach_tolerance");
+  o.ridge = field<double>(list, "ridge");
   o.prior_weight = field<double>(list, "prior_weight");
   o.gamma0 = field<double>(list, "gamma0");
   o.c0 = field<double>(list, "c0");

@@ -63,11 +63,12 @@ class Descent {
   // What the prior charges for all facets, against having none.
   double price_of_all() const {
     double sum = 0;
-    if (!p_.prior.active()) return sum;
+    if (!p_.prior.active() && !p_.prior.bounds_slope()) return sum;
     for (const Node& node : nodes_) {
       if (node.is_leaf()) continue;
       const std::vector<Real> scales = p_.prior.fit_scales(node.gate);
-      for (int k = 0; k < node.gate.facets; ++k) sum += p_.prior.price(node.gate, scales, k);
+      for (int k = 0; k < node.gate.facets; ++k) 
+        sum += p_.prior.price(node.gate, scales, p_.options.lambda_end, k);
     }
     return sum;
   }

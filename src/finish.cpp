@@ -19,6 +19,7 @@ class Finisher {
   Tree run(std::vector<int>& where) {
     fill();
     while (merge()) fill();
+    if (p_.options.choose_size && prune()) fill();
     remove_idle_facets();
     fill();
     while (merge()) fill();  // a tolerance above 0 may have moved rows
@@ -31,7 +32,8 @@ class Finisher {
   void fill() {
     const int nodes = tree_.size(), width = p_.task.statistics();
     where_ = route(tree_, rows_, p_.hooks);
-    std::vector<double> statistics(static_cast<std::size_t>(nodes) * width, 0.0);
+    std::vector<double>& statistics = statistics_;
+    statistics.assign(static_cast<std::size_t>(nodes) * width, 0.0);
     tree_.n.assign(nodes, 0);
     for (int row : p_.training) {
       const int leaf = where_[row];
@@ -73,6 +75,36 @@ class Finisher {
       else if (small_r) become[v] = l;
       else if (leaves && tree_.loss[v] - tree_.loss[l] - tree_.loss[r] <= useful) become[v] = -1;
       changed = changed || become[v] != v;
+    }
+    if (changed) tree_ = contract(tree_, become);
+    return changed;
+  }
+
+  // A split whose two sides do not predict the validation rows better than the node
+  // itself goes, from the bottom up. True if anything changed.
+  bool prune() {
+    const int nodes = tree_.size(), width = p_.task.statistics();
+    std::vector<int> parent(nodes, -1), become(nodes);
+    std::iota(become.begin(), become.end(), 0);
+    for (int v = 0; v < nodes; ++v)
+      if (!tree_.is_leaf(v)) parent[tree_.left[v]] = parent[tree_.right[v]] = v;
+    std::vector<double> alone(nodes, 0.0);  // cost of the validation rows, the node a leaf
+    for (int row : p_.validation)
+      for (int v = where_[row]; v >= 0; v = parent[v]) {
+        double cost = 0;
+        p_.task.costs(&statistics_[static_cast<std::size_t>(v) * width], validation_trace, 1, &row,
+                      &cost);
+        alone[v] += p_.task.weight(row) * cost;
+      }
+    std::vector<double> below = alone;
+    bool changed = false;
+    for (int v = nodes - 1; v >= 0; --v) {
+      if (tree_.is_leaf(v)) continue;
+      below[v] = below[tree_.left[v]] + below[tree_.right[v]];
+      if (alone[v] > below[v]) continue;
+      below[v] = alone[v];
+      become[v] = -1;
+      changed = true;
     }
     if (changed) tree_ = contract(tree_, become);
     return changed;
@@ -234,6 +266,7 @@ class Finisher {
   const Rows& rows_;
   Tree tree_;
   std::vector<int> where_;
+  std::vector<double> statistics_;  // nodes x statistics of the task
 };
 
 }  // namespace

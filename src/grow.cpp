@@ -51,7 +51,7 @@ class StumpTrainer {
     const double nat = p_.task.nat(open_.loss / total_weight(p_.task, open_.rows));
     for (int e = from; e < to; ++e) {
       EpochSettings settings = epoch_settings(p_.options, p_.options.grow_rate, e, epochs);
-      settings.prior *= nat;
+      settings.nat = nat;
       trainer.epoch(settings);
     }
   }
@@ -81,14 +81,12 @@ class Grower {
     std::vector<OpenNode> open;
     open.push_back({0, p_.training, p_.root_loss});
     record(0, 0.0);
-    best_depth_ = 0;
     for (int depth = 0; depth < p_.options.max_depth && !open.empty(); ++depth) {
       depth_ = depth;
       const Clock clock;
       open = grow_level(std::move(open));
       record(depth + 1, clock.seconds());
     }
-    if (p_.options.choose_depth && !p_.validation.empty()) cut_at(best_depth_);
     if (p_.options.max_leaves > 0) cut_to(p_.options.max_leaves);
     return compact();
   }
@@ -189,7 +187,7 @@ class Grower {
     }
   }
 
-  // Hard and validation loss of the tree so far; remembers the best depth.
+  // Hard and validation loss of the tree so far.
   void record(int depth, double seconds) {
     Trainer trainer(p_.data, p_.task, p_.prior, nodes_, {}, p_.options.seed, 0, p_.hooks);
     const std::vector<double> statistics = trainer.hard_statistics(p_.training);
@@ -197,12 +195,7 @@ class Grower {
             total_weight(p_.task, p_.training);
     double valid = std::numeric_limits<double>::quiet_NaN();
     if (!p_.validation.empty()) {
-      valid = trainer.hard_cost(p_.validation, statistics);
-      if (depth == 0 || valid < best_valid_) {
-        best_valid_ = valid;
-        best_depth_ = depth;
-      }
-      valid = p_.task.reported_loss(valid);
+      valid = p_.task.reported_loss(trainer.hard_cost(p_.validation, statistics));
     }
     p_.history.push_back({"grow", depth, p_.options.lambda_end, loss_, loss_, valid, seconds});
   }
@@ -210,11 +203,6 @@ class Grower {
   void make_leaf(Node& node) {
     node.gate = Gate();
     node.left = node.right = -1;
-  }
-
-  void cut_at(int depth) {
-    for (Node& node : nodes_)
-      if (node.depth == depth) make_leaf(node);
   }
 
   // Weakest link: undo the split of least gain whose children are leaves.
@@ -254,8 +242,8 @@ class Grower {
   const Problem& p_;
   std::vector<Node> nodes_;
   std::vector<double> gain_;  // per node: what its split took off the loss
-  double loss_ = 0, best_valid_ = 0;
-  int depth_ = 0, best_depth_ = 0;
+  double loss_ = 0;
+  int depth_ = 0;
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ struct Options {
   double min_leaf_obs = 0;
   double min_gain = 0;
   int starts = 1;
-  bool choose_depth = false;
+  bool choose_size = false;
 
   // training
   std::string standardize;  // "columns", "matrix", "none"
@@ -40,6 +40,7 @@ struct Options {
   double reach_tolerance = 0;
 
   // priors
+  double ridge = 0;
   double prior_weight = 0;
   double gamma0 = 0;
   double c0 = 0;

@@ -77,10 +77,39 @@ void Prior::add_tail(const Gate& gate, const std::vector<Real>& scales, double s
         static_cast<Real>(weight_ * share * (log_r_slope() + c0_ * gate.r(k)));
 }
 
-double Prior::price(const Gate& gate, const std::vector<Real>& scales, int k) const {
+double Prior::squared_slope(const Gate& gate, double lambda, int k) const {
+  double sum = 0;
+  for (int j = 0; j < gate.d; ++j) sum += squared(coefficient(gate, j, k));
+  return sum * squared(lambda * gate.r(k));
+}
+
+double Prior::slope_penalty(const Gate& gate, double lambda) const {
+  double sum = 0;
+  for (int k = 0; k < gate.facets; ++k) sum += squared_slope(gate, lambda, k);
+  return 0.5 * ridge_ * sum;
+}
+
+void Prior::add_slope_chunk(const Gate& gate, double lambda, double share, int j0, int j1,
+                            Real* gradient) const {
+  std::vector<Real> factor(gate.width, 0);
+  for (int k = 0; k < gate.facets; ++k)
+    factor[k] = static_cast<Real>(ridge_ * share * squared(lambda * gate.r(k)));
+  const Real* b = gate.theta.data() + static_cast<std::size_t>(j0) * gate.width;
+  for (int j = j0; j < j1; ++j, b += gate.width, gradient += gate.width)
+    for (int k = 0; k < gate.width; ++k) gradient[k] += factor[k] * b[k];
+}
+
+void Prior::add_slope_tail(const Gate& gate, double lambda, double share, Real* gradient) const {
+  for (int k = 0; k < gate.facets; ++k)
+    gradient[gate.width + k] += static_cast<Real>(ridge_ * share * squared_slope(gate, lambda, k));
+}
+
+double Prior::price(const Gate& gate, const std::vector<Real>& scales, double lambda,
+                    int k) const {
   const double r = std::max(gate.r(k), r_off);
   return weight_ * (log_r_slope() * std::log(r / r_off) + c0_ * (r - r_off) +
-                    coefficients_penalty(gate, scales[k], k));
+                    coefficients_penalty(gate, scales[k], k)) +
+         0.5 * ridge_ * squared_slope(gate, lambda, k);
 }
 
 }  // namespace cpt

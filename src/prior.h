@@ -7,6 +7,10 @@
 //         + sum_j (a_beta + 1/2) log(1 + c_jk^2 / (2 b_k)) + 1/2 log b_k
 //         - (e0 - 1) log b_k + f0 b_k
 // It counts once per data set: the trainer divides by the total weight.
+// Scaling r_k up and b_k down leaves a gate almost as it is, and so does a steeper
+// lambda, so none of these bounds how fast the probability may change. That does a
+// normal prior on the slope of lambda g, as ridge regression has:
+//   ridge / 2  sum_k sum_j (lambda r_k b_jk)^2
 #ifndef CPT_PRIOR_H
 #define CPT_PRIOR_H
 
@@ -21,7 +25,7 @@ class Prior {
  public:
   explicit Prior(const Options& o)
       : weight_(o.prior_weight), gamma0_(o.gamma0), c0_(o.c0), a_(o.a_beta), e0_(o.e0), f0_(o.f0),
-        truncation_(o.max_facets) {}
+        ridge_(o.ridge), truncation_(o.max_facets) {}
 
   bool active() const { return weight_ > 0; }
 
@@ -37,14 +41,23 @@ class Prior {
   void add_tail(const Gate& gate, const std::vector<Real>& scales, double share,
                 Real* gradient) const;
 
-  // What the prior saves when facet k is switched off (r_k -> r_off, coefficients -> 0).
-  double price(const Gate& gate, const std::vector<Real>& scales, int k) const;
+  // The prior on the slope: penalty, and its gradient added as above.
+  bool bounds_slope() const { return ridge_ > 0; }
+  double slope_penalty(const Gate& gate, double lambda) const;
+  void add_slope_chunk(const Gate& gate, double lambda, double share, int j0, int j1,
+                       Real* gradient) const;
+  void add_slope_tail(const Gate& gate, double lambda, double share, Real* gradient) const;
+
+  // What the priors save when facet k is switched off (r_k -> r_off, coefficients -> 0).
+  double price(const Gate& gate, const std::vector<Real>& scales, double lambda, int k) const;
 
  private:
   double coefficients_penalty(const Gate& gate, double scale, int k) const;
   double log_r_slope() const { return 1.0 - gamma0_ / truncation_; }
 
-  double weight_, gamma0_, c0_, a_, e0_, f0_;
+  double squared_slope(const Gate& gate, double lambda, int k) const;
+
+  double weight_, gamma0_, c0_, a_, e0_, f0_, ridge_;
   int truncation_;
 };
 

@@ -24,7 +24,7 @@ void refine(const Problem& p, std::vector<Node>& nodes) {
   descent.trainer().warm_statistics();
   for (int e = 0; e < epochs; ++e) {
     EpochSettings settings = epoch_settings(p.options, p.options.refine_rate, e, epochs);
-    settings.prior *= nat;
+    settings.nat = nat;
     descent.epoch("refine", e + 1, settings, is_scored(e, epochs));
     if (p.hooks.report)
       p.hooks.report({"refine", e + 1, epochs, descent.loss(),

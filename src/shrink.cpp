@@ -37,7 +37,7 @@ class NodeShrinker {
     Cut now = cut(g_);
     if (!now.found) return false;
     const std::vector<Real> scales = p_.prior.fit_scales(gate);
-    const auto price_of = [&](int k) { return nat_ * p_.prior.price(gate, scales, k); };
+    const auto price_of = [&](int k) { return nat_ * p_.prior.price(gate, scales, p_.options.lambda_end, k); };
     std::vector<std::pair<double, int>> net;
     for (int k = 0; k < gate.facets; ++k) {
       p_.hooks.stop_if_cancelled();
@@ -130,7 +130,8 @@ double retrain(const Problem& p, std::vector<Node>& nodes, double nat, int round
   for (int e = 0; e < epochs; ++e) {
     const int from = epochs;  // the second half of a schedule of twice the length
     EpochSettings settings = epoch_settings(p.options, p.options.refine_rate, from + e, 2 * epochs);
-    settings.prior = nat;
+    settings.prior = 1;
+    settings.nat = nat;
     descent.epoch("shrink", round * epochs + e + 1, settings, 2 * (e + 1) > epochs);
   }
   descent.restore_best();

@@ -16,6 +16,8 @@
 
 namespace cpt {
 
+constexpr double validation_trace = 1.0;  // see Task::costs
+
 class Task {
  public:
   virtual ~Task() = default;

@@ -10,7 +10,6 @@ namespace {
 
 constexpr double beta1 = 0.9, beta2 = 0.99, epsilon = 1e-8;
 constexpr double training_trace = 1e-3;    // weight of the uniform guess in a leaf, see Task::costs
-constexpr double validation_trace = 1.0;
 constexpr int scoring_rows = 2048;         // rows of a block in hard scoring
 constexpr int scale_steps = 25;            // steps between two fits of the prior's scales
 
@@ -62,8 +61,9 @@ std::vector<std::vector<Real>> Trainer::gradient(const EpochSettings& settings, 
   batch_.index = rows_;
   *loss = step(settings, 0.0, &sink);
   for (std::size_t v = 0; v < nodes_.size(); ++v)
-    if (!nodes_[v].is_leaf() && prior_.active()) 
-      *loss += settings.prior * prior_.penalty(nodes_[v].gate, scales_[v]);
+    if (!nodes_[v].is_leaf())
+      *loss += settings.nat * (settings.prior * prior_.penalty(nodes_[v].gate, scales_[v]) +
+                               prior_.slope_penalty(nodes_[v].gate, settings.lambda));
   *loss /= total_weight_;
   return sink;
 }
@@ -165,9 +165,11 @@ void Trainer::update(const EpochSettings& settings, std::vector<std::vector<Real
   });
   for (int v : gates) {  // last: the chunks still read the old intercept gradients
     const Gate& gate = nodes_[visits[v].node].gate;
+    const double share = settings.nat / total_weight_;
     if (uses_prior(settings))
-      prior_.add_tail(gate, scales_[visits[v].node], settings.prior / total_weight_,
-                      tails_[v].data());
+      prior_.add_tail(gate, scales_[visits[v].node], settings.prior * share, tails_[v].data());
+    if (prior_.bounds_slope())
+      prior_.add_slope_tail(gate, settings.lambda, share, tails_[v].data());
     if (sink)
       std::copy(tails_[v].begin(), tails_[v].end(), (*sink)[visits[v].node].begin() + gate.tail());
     else
@@ -196,9 +198,11 @@ void Trainer::update_chunk(const EpochSettings& settings, int v, int chunk,
   gate_backward_chunk(data_, batch_, pass_.view(v), chunk, visit.count,
                       pass_.row.data() + visit.first, pass_.sigmoid.data() + visit.activation,
                       tails_[v].data(), gradient.data());
+  const double share = settings.nat / total_weight_;
   if (uses_prior(settings))
-    prior_.add_chunk(gate, scales_[visit.node], settings.prior / total_weight_, j0, j1,
-                     gradient.data());
+    prior_.add_chunk(gate, scales_[visit.node], settings.prior * share, j0, j1, gradient.data());
+  if (prior_.bounds_slope())
+    prior_.add_slope_chunk(gate, settings.lambda, share, j0, j1, gradient.data());
   const std::size_t place = static_cast<std::size_t>(j0) * gate.width;
   if (sink) {
     std::copy(gradient.begin(), gradient.begin() + size, (*sink)[visit.node].begin() + place);

@@ -21,7 +21,8 @@ struct EpochSettings {
   double dropout = 0;
   double reach_tolerance = 0;
   double weight_rate = 1;
-  double prior = 1;  // share of the prior that counts already
+  double prior = 1;  // share of the priors on facets that counts already
+  double nat = 1;    // loss worth one nat, see Task::nat
 };
 
 inline int steps_in_epoch(std::size_t rows, int batch_size) {

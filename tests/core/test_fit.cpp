@@ -70,7 +70,7 @@ void check_bits(bool regression, bool sparse, double dropout, double held_out) {
   }
   Options o = wide_options(regression);
   o.dropout = dropout;
-  o.choose_depth = held_out > 0;
+  o.choose_size = held_out > 0;
   const FitInput in = fit_input(s, s.x.view(sparse), o);
   const FitResult first = fit(in, serial_hooks());
   CHECK(first.tree.size() > 1, regression, sparse, first.tree.size());

@@ -115,6 +115,16 @@ struct Reference {
     return o.prior_weight * sum;
   }
 
+  double slope_penalty(const Gate& g, const std::vector<double>& theta) const {
+    double sum = 0;
+    for (int k = 0; k < g.facets; ++k)
+      for (int j = 0; j < g.d; ++j) {
+        const double r = std::exp(theta[(g.d + 1) * g.width + k]);
+        sum += 0.5 * o.ridge * std::pow(lambda * r * theta[j * g.width + k], 2);
+      }
+    return sum;
+  }
+
   double loss(const Vectors& theta, bool pseudo) const {
     Vectors reach(nodes.size(), std::vector<double>(y.size()));
     std::vector<double> arrive(nodes.size());
@@ -125,7 +135,8 @@ struct Reference {
     double sum = 0;
     for (std::size_t v = 0; v < nodes.size(); ++v) {
       if (nodes[v].is_leaf()) sum += leaf_loss(reach[v], pseudo);
-      else if (o.prior_weight > 0) sum += prior_share * least_penalty(nodes[v].gate, theta[v]);
+      else if (o.prior_weight > 0)
+        sum += prior_share * least_penalty(nodes[v].gate, theta[v]) + slope_penalty(nodes[v].gate, theta[v]);
     }
     return sum / mass;
   }
@@ -206,6 +217,7 @@ void compare_all(bool regression, bool sparse, double prior_weight, double lambd
   Made m = made(70, 5, regression, 70);
   Options o = options_for(regression, 3);
   o.prior_weight = prior_weight;
+  o.ridge = prior_weight / 4;
   o.max_facets = 9;
   World w(m.x.view(sparse), m.y, m.w, o);
   Stream s = random_numbers(72);

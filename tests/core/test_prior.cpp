@@ -154,18 +154,57 @@ TEST(prior_scales_grow_with_the_coefficients) {
   }
 }
 
+TEST(prior_slope_penalty_is_that_of_lambda_g_and_its_gradient_fits) {
+  Stream s = random_numbers(45);
+  Options o = prior_options(0);
+  o.ridge = 0.8;
+  const Prior prior(o);
+  CHECK(!prior.active() && prior.bounds_slope());
+  Gate gate = random_parameters(5, 6, s);
+  const double lambda = 1.7, share = 0.4;
+  double want = 0;  // where z is large, the slope of lambda g by x_j is lambda sum_k r_k b_jk
+  for (int k = 0; k < gate.facets; ++k)
+    for (int j = 0; j < gate.d; ++j) {
+      const double slope = lambda * gate.r(k) * gate.B()[j * gate.width + k];
+      want += 0.5 * o.ridge * slope * slope;
+    }
+  CHECK(std::fabs(prior.slope_penalty(gate, lambda) / want - 1) < 1e-6, want);
+  std::vector<Real> gradient(gate.theta.size(), 0);
+  for (int j = 0; j < gate.d; j += 2)
+    prior.add_slope_chunk(gate, lambda, share, j, std::min(gate.d, j + 2),
+                          gradient.data() + j * gate.width);
+  prior.add_slope_tail(gate, lambda, share, gradient.data() + gate.tail());
+  for (std::size_t i = 0; i < gate.theta.size(); ++i) {
+    const Real at = gate.theta[i], h = static_cast<Real>(is_double ? 1e-5 : 1.0 / 256);
+    gate.theta[i] = at + h;
+    const double up = prior.slope_penalty(gate, lambda), high = gate.theta[i];
+    gate.theta[i] = at - h;
+    const double down = prior.slope_penalty(gate, lambda), low = gate.theta[i];
+    gate.theta[i] = at;
+    const double slope = share * (up - down) / (high - low);
+    CHECK(std::fabs(gradient[i] - slope) < (is_double ? 1e-8 : 2e-3) * (1 + std::fabs(slope)), i,
+          gradient[i], slope);
+  }
+}
+
 // price() is what penalty() falls by when a facet's weight and coefficients vanish.
 TEST(prior_price_is_a_difference_of_penalties) {
   Stream s = random_numbers(44);
-  const Prior prior(prior_options(0.7));
+  Options o = prior_options(0.7);
+  o.ridge = 0.3;
+  const Prior prior(o);
+  const double lambda = 1.5;
+  const auto all = [&](const Gate& gate, const std::vector<Real>& scales) {
+    return prior.penalty(gate, scales) + prior.slope_penalty(gate, lambda);
+  };
   const Gate gate = random_parameters(4, 5, s);
   const std::vector<Real> scales = prior.fit_scales(gate);
   for (int k = 0; k < gate.facets; ++k) {
     Gate off = gate;
     for (int j = 0; j <= gate.d; ++j) off.theta[j * gate.width + k] = 0;
     off.log_r()[k] = static_cast<Real>(std::log(1e-6));
-    const double want = prior.penalty(gate, scales) - prior.penalty(off, scales);
-    CHECK(std::fabs(prior.price(gate, scales, k) - want) < 1e-5 * (1 + std::fabs(want)), k,
-          prior.price(gate, scales, k), want);
+    const double want = all(gate, scales) - all(off, scales);
+    const double got = prior.price(gate, scales, lambda, k);
+    CHECK(std::fabs(got - want) < 1e-5 * (1 + std::fabs(want)), k, got, want);
   }
 }

@@ -20,7 +20,7 @@ kinds <- function(n = 30) {
 
 quick <- function(...) {
   cpt_control(max_depth = 2, max_facets = 3, starts = 1, grow_epochs = 2,
-    grow_min_steps = 20, refine_epochs = 2, refine_min_steps = 4, ...)
+    grow_min_steps = 20, refine_epochs = 2, refine_min_steps = 4, search = FALSE, ...)
 }
 
 # The parts of two fits that must agree whatever interface was used.

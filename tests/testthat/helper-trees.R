@@ -98,7 +98,7 @@ hand_cpt <- function(top, formula, data, weights = NULL, lambda = 4) {
   fit <- list(tree = tree, where = tree$node[route(tree, mold$x)], history = data.frame(),
     columns = hand_columns(as.matrix(mold$x), mold$weights))
   call <- bquote(cpt(formula = .(formula), data = .(substitute(data)), max_depth = 2))
-  new_cpt(mold, fit, cpt_control(), seed = 1, time = 0.25, bare_call(call))
+  new_cpt(mold, fit, list(control = cpt_control()), seed = 1, time = 0.25, bare_call(call))
 }
 
 # Two splits of one facet each: setosa | versicolor, virginica.

@@ -4,8 +4,8 @@ test_that("flags, numbers and choices are checked", {
   expect_identical(check_choice(c("x", "y"), "a", c("x", "y")), "x")
   expect_identical(check_choice("y", "a", c("x", "y")), "y")
   expect_snapshot(error = TRUE, {
-    check_flag(NA, "choose_depth")
-    check_flag("yes", "choose_depth")
+    check_flag(NA, "choose_size")
+    check_flag("yes", "choose_size")
     check_number("a", "max_depth", 0, 20, whole = TRUE)
     check_number(c(1, 2), "max_depth", 0, 20, whole = TRUE)
     check_number(NA_real_, "rate", 0, above = TRUE)

@@ -44,7 +44,7 @@ test_that("sizes are counted in weight, not in rows", {
 test_that("each limit binds on its own", {
   d <- noisy_disc(300, flip = 0.3)
   grow <- function(...) {
-    control <- list(min_gain = 0, min_leaf_obs = 2, min_split_obs = 4)
+    control <- list(min_gain = 0, min_leaf_obs = 2, min_split_obs = 4, prior_weight = 0)
     given <- list(...)
     control[names(given)] <- given
     as.data.frame(cpt(y ~ ., d, control = do.call(brisk, control), seed = 1))
@@ -113,7 +113,7 @@ test_that("a depth chosen on held-out rows of noise is 0 or 1", {
   for (seed in 1:3) {
     x <- noise_matrix(300, 5, seed / 7)
     y <- factor(c("a", "b")[1 + (order((seq_len(300) * 0.3247179572447458 * seed) %% 1) %% 2)])
-    fit <- cpt(x, y, control = brisk(max_depth = 4, validation = 0.3, choose_depth = TRUE),
+    fit <- cpt(x, y, control = brisk(max_depth = 4, validation = 0.3, choose_size = TRUE),
       seed = seed)
     expect_lte(max(fit$tree$depth), 1L)
     free <- cpt(x, y, control = brisk(max_depth = 4, validation = 0.3), seed = seed)
@@ -127,7 +127,7 @@ test_that("a depth chosen on held-out rows of noise is 0 or 1", {
 
 test_that("a depth that pays on held-out rows is kept", {
   fit <- cpt(class ~ ., rings, control = brisk(max_depth = 3, max_facets = 12, validation = 0.3,
-    choose_depth = TRUE), seed = 1)
+    choose_size = TRUE), seed = 1)
   expect_gte(max(fit$tree$depth), 2L)
 })
 

@@ -1,0 +1,99 @@
+# Settings that were left open (NULL): a few recipes, from flexible to cautious, are
+# fitted on part of the rows and judged on the others; the tree is then fitted on all
+# rows with the best recipe and no more leaves than it had use for.
+# This file must not know how columns are coded or how the engine works.
+
+# What a recipe decides, where the user has not. Much data and little noise want many
+# facets and no restraint; few rows, many columns and noise want the opposite.
+recipes <- list(
+  flexible = list(max_depth = 7, max_facets = 20, min_leaf_obs = 7, lambda_end = 6,
+    dropout = 0, ridge = 0, prior_weight = 0.2, a_beta = 1),
+  sparing = list(max_depth = 6, max_facets = 8, min_leaf_obs = 7, lambda_end = 2,
+    dropout = 0, ridge = 0, prior_weight = 1, a_beta = 2),
+  smooth = list(max_depth = 6, max_facets = 16, min_leaf_obs = 7, lambda_end = 2,
+    dropout = 0, ridge = 0.3, prior_weight = 0.2, a_beta = 1),
+  cautious = list(max_depth = 5, max_facets = 16, min_leaf_obs = 10, lambda_end = 2,
+    dropout = 0, ridge = 5, prior_weight = 0.2, a_beta = 1)
+)
+open_settings <- names(recipes$flexible)
+
+search_share <- 0.25    # of the rows judge
+search_rows <- 40000    # rows that are enough to choose by
+search_least <- 40      # with fewer rows there is nothing to judge by
+search_repeats <- 3     # splits into training and judging rows ...
+search_few <- 1500      # ... if there are fewer rows than this
+
+# list(control, search): the settings with nothing left open, and the table of what was
+# tried (NULL if nothing was). `run(mold, valid, control, seed)` fits.
+search_settings <- function(mold, control, seed, run) {
+  choices <- recipes_for(control)
+  n <- length(mold$weights)
+  given <- length(choices) == 1L || !control$search || control$validation > 0
+  if (given || n < search_least || mold_is_constant(mold)) {
+    return(list(control = fill_open(control, choices[[1L]]), search = NULL))
+  }
+  if (n > search_rows) mold <- sample_mold(mold, search_rows, seed)
+  tried <- do.call(rbind, lapply(names(choices), try_recipe,
+    choices = choices, mold = mold, control = control, seed = seed, run = run))
+  best <- which.min(tried$loss)
+  tried$chosen <- seq_along(choices) == best
+  control <- fill_open(control, choices[[best]])
+  control$max_depth <- min(control$max_depth, tried$depth[best])
+  control$max_leaves <- min(control$max_leaves, tried$leaves[best])
+  list(control = control, search = tried)
+}
+
+try_recipe <- function(name, choices, mold, control, seed, run) {
+  control <- fill_open(control, choices[[name]])
+  control$validation <- search_share
+  control$choose_size <- TRUE
+  repeats <- if (length(mold$weights) < search_few) search_repeats else 1L
+  judged <- vapply(seq_len(repeats), function(i) {
+    valid <- hold_out(mold, search_share, seed + i)
+    judge_tree(mold, valid, run(mold, valid, control, seed + i))
+  }, double(3L))
+  data.frame(recipe = name, loss = mean(judged["loss", ]),
+    leaves = round(mean(judged["leaves", ])), depth = max(judged["depth", ]))
+}
+
+# Mean loss of the held-out rows: log loss, with one row's weight of doubt in each
+# leaf, or squared error.
+judge_tree <- function(mold, valid, fit) {
+  leaf <- match(fit$where[valid], fit$tree$node)
+  value <- fit$tree$value
+  y <- mold$y[valid]
+  loss <- if (mold$task == "regression") {
+    (y - value[leaf, 1L])^2
+  } else {
+    -log(((value + 1 / ncol(value)) / (rowSums(value) + 1))[cbind(leaf, y + 1)])
+  }
+  c(loss = stats::weighted.mean(loss, mold$weights[valid]),
+    leaves = sum(tree_leaf(fit$tree)), depth = tree_depth(fit$tree))
+}
+
+# The recipes that differ once the user's own settings are put in.
+recipes_for <- function(control) {
+  filled <- lapply(recipes, function(recipe) unclass(fill_open(control, recipe))[open_settings])
+  recipes[!duplicated(filled)]
+}
+
+fill_open <- function(control, recipe) {
+  open <- open_settings[vapply(open_settings, function(s) is.null(control[[s]]), NA)]
+  control[open] <- recipe[open]
+  # A recipe gives way to the one setting of the user it could contradict.
+  if ("lambda_end" %in% open) control$lambda_end <- max(control$lambda_end, control$lambda_start)
+  structure(unclass(control)[names(control_table)], class = "cpt_control")
+}
+
+mold_is_constant <- function(mold) {
+  y <- mold$y[mold$weights > 0]
+  all(y == y[1L])
+}
+
+sample_mold <- function(mold, size, seed) {
+  rows <- sort(order(random_keys(seed, length(mold$weights)))[seq_len(size)])
+  mold$x <- mold$x[rows, , drop = FALSE]
+  mold$y <- mold$y[rows]
+  mold$weights <- mold$weights[rows]
+  mold
+}

@@ -1,0 +1,58 @@
+test_that("open settings are chosen, given ones are kept, and the choice is the best tried", {
+  d <- noisy_disc(300)
+  fit <- cpt(y ~ ., d, seed = 1, max_facets = 4, grow_epochs = 2, grow_min_steps = 30,
+    refine_epochs = 2, refine_min_steps = 30)
+  expect_false(any(vapply(fit$control, is.null, NA)))
+  expect_s3_class(fit$control, "cpt_control")
+  expect_identical(fit$control$max_facets, 4)
+  expect_named(fit$search, c("recipe", "loss", "leaves", "depth", "chosen"))
+  expect_identical(fit$search$recipe, names(recipes))
+  expect_identical(which(fit$search$chosen), which.min(fit$search$loss))
+  expect_lte(sum(fit$tree$left == 0), fit$search$leaves[fit$search$chosen])
+  # the same settings, given: the same tree, and nothing tried
+  again <- cpt(y ~ ., d, seed = 1, control = fit$control)
+  expect_null(again$search)
+  expect_identical(again$tree, fit$tree)
+  # and the same on another number of threads
+  expect_identical(cpt(y ~ ., d, seed = 1, max_facets = 4, grow_epochs = 2, grow_min_steps = 30,
+    refine_epochs = 2, refine_min_steps = 30, threads = 1)$tree, fit$tree)
+})
+
+test_that("the loss of a recipe is that of the rows it has not seen", {
+  d <- noisy_disc(200)
+  mold <- blueprint_mold_formula(y ~ ., d, NULL, NULL, "fail")
+  mold$weights <- rep(c(1, 2), 100)
+  valid <- hold_out(mold, 0.25, 3)
+  fit <- cpt(y ~ ., d[!valid, ], weights = rep(c(1, 2), 100)[!valid], control = quick(), seed = 1)
+  where <- integer(200)
+  where[!valid] <- fit$where
+  where[valid] <- predict(fit, d[valid, ], type = "node")
+  got <- judge_tree(mold, valid, list(tree = fit$tree, where = where))
+  nodes <- as.data.frame(fit)
+  node <- match(where[valid], nodes$node)
+  p <- as.matrix(nodes[node, c("prob_blue", "prob_red")]) * nodes$weight[node]
+  p <- (p + 0.5) / (nodes$weight[node] + 1)
+  want <- -log(p[cbind(seq_along(node), as.integer(d$y)[valid])])
+  expect_equal(got[["loss"]], weighted.mean(want, mold$weights[valid]))
+  expect_identical(got[["leaves"]], as.double(sum(nodes$is_leaf)))
+})
+
+test_that("nothing is searched without need, or rows to judge by", {
+  d <- noisy_disc(60)
+  expect_null(cpt(y ~ ., d, search = FALSE, max_depth = 1, seed = 1)$search)
+  expect_null(cpt(y ~ ., d, validation = 0.2, max_depth = 1, seed = 1)$search)
+  expect_null(cpt(y ~ ., d[1:30, ], max_depth = 1, seed = 1)$search)
+  flat <- suppressWarnings(cpt(d[1:4], rep(1, 60), seed = 1))
+  expect_null(flat$search)
+  expect_identical(cpt(y ~ ., d, search = FALSE, max_depth = 1, seed = 1)$control$max_facets,
+    recipes$flexible$max_facets)
+})
+
+test_that("many rows are sampled for the search, by the seed alone", {
+  mold <- list(x = matrix(1:20, 10), y = 1:10, weights = rep(1, 10))
+  some <- sample_mold(mold, 4, 5)
+  expect_length(some$y, 4)
+  expect_identical(some$x, mold$x[some$y, ])
+  expect_identical(some, sample_mold(mold, 4, 5))
+  expect_false(identical(some, sample_mold(mold, 4, 6)))
+})
