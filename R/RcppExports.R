@@ -21,3 +21,15 @@ engine_kernels <- function(choose) {
     .Call(`_cptree_engine_kernels`, choose)
 }
 
+libsvm_open <- function(zero_based, features) {
+    .Call(`_cptree_libsvm_open`, zero_based, features)
+}
+
+libsvm_feed <- function(reader, bytes) {
+    invisible(.Call(`_cptree_libsvm_feed`, reader, bytes))
+}
+
+libsvm_close <- function(reader) {
+    .Call(`_cptree_libsvm_close`, reader)
+}
+

@@ -74,6 +74,37 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// libsvm_open
+SEXP libsvm_open(bool zero_based, int features);
+RcppExport SEXP _cptree_libsvm_open(SEXP zero_basedSEXP, SEXP featuresSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< bool >::type zero_based(zero_basedSEXP);
+    Rcpp::traits::input_parameter< int >::type features(featuresSEXP);
+    rcpp_result_gen = Rcpp::wrap(libsvm_open(zero_based, features));
+    return rcpp_result_gen;
+END_RCPP
+}
+// libsvm_feed
+void libsvm_feed(SEXP reader, Rcpp::RawVector bytes);
+RcppExport SEXP _cptree_libsvm_feed(SEXP readerSEXP, SEXP bytesSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< SEXP >::type reader(readerSEXP);
+    Rcpp::traits::input_parameter< Rcpp::RawVector >::type bytes(bytesSEXP);
+    libsvm_feed(reader, bytes);
+    return R_NilValue;
+END_RCPP
+}
+// libsvm_close
+Rcpp::List libsvm_close(SEXP reader);
+RcppExport SEXP _cptree_libsvm_close(SEXP readerSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type reader(readerSEXP);
+    rcpp_result_gen = Rcpp::wrap(libsvm_close(reader));
+    return rcpp_result_gen;
+END_RCPP
+}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_cptree_engine_fit", (DL_FUNC) &_cptree_engine_fit, 6},
@@ -81,6 +112,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_cptree_engine_soft", (DL_FUNC) &_cptree_engine_soft, 4},
     {"_cptree_engine_evidence", (DL_FUNC) &_cptree_engine_evidence, 4},
     {"_cptree_engine_kernels", (DL_FUNC) &_cptree_engine_kernels, 1},
+    {"_cptree_libsvm_open", (DL_FUNC) &_cptree_libsvm_open, 2},
+    {"_cptree_libsvm_feed", (DL_FUNC) &_cptree_libsvm_feed, 2},
+    {"_cptree_libsvm_close", (DL_FUNC) &_cptree_libsvm_close, 1},
     {NULL, NULL, 0}
 };
 

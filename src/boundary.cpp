@@ -18,6 +18,7 @@
 
 #include "fit.h"
 #include "kernels.h"
+#include "libsvm.h"
 #include "predict.h"
 
 namespace {
@@ -388,5 +389,33 @@ Rcpp::CharacterVector engine_kernels(std::string choose) {
   std::vector<std::string> names = cpt::kernels_available();
   Rcpp::CharacterVector out(names.begin(), names.end());
   out.attr("in_use") = std::string(cpt::kernels().name);
+  return out;
+}
+
+// ---- LIBSVM text: open a reader, feed it bytes, close it ----------------------------
+
+// [[Rcpp::export(rng = false)]]
+SEXP libsvm_open(bool zero_based, int features) {
+  return Rcpp::XPtr<cpt::LibsvmReader>(new cpt::LibsvmReader(zero_based, features));
+}
+
+// [[Rcpp::export(rng = false)]]
+void libsvm_feed(SEXP reader, Rcpp::RawVector bytes) {
+  Rcpp::XPtr<cpt::LibsvmReader>(reader)->feed(reinterpret_cast<const char*>(bytes.begin()),
+                                              bytes.size());
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List libsvm_close(SEXP reader) {
+  Rcpp::XPtr<cpt::LibsvmReader> r(reader);
+  r->finish();
+  Rcpp::IntegerVector p(static_cast<R_xlen_t>(r->columns()) + 1), i(r->nonzeros());
+  Rcpp::NumericVector x(r->nonzeros());
+  r->write(p.begin(), i.begin(), x.begin());
+  Rcpp::List out = Rcpp::List::create(
+      Rcpp::_["p"] = p, Rcpp::_["i"] = i, Rcpp::_["x"] = x, Rcpp::_["y"] = r->labels(),
+      Rcpp::_["dim"] = Rcpp::IntegerVector::create(r->rows(), r->columns()),
+      Rcpp::_["groups"] = static_cast<double>(r->groups()));
+  r.release();
   return out;
 }
