@@ -8,8 +8,9 @@
 #' ```
 #' label feature:value feature:value ...
 #' ```
-#' The file may be compressed by gzip, bzip2 or xz; one that was cut short is told. Features that a row does not name are
-#' 0, and the matrix stays sparse, so that `cpt(d$x, d$y)` can use it as it is.
+#' The file may be compressed by gzip, bzip2 or xz; one that was cut short is told.
+#' Features that a row does not name are 0, and the matrix stays sparse, so that
+#' `cpt(d$x, d$y)` can use it as it is.
 #'
 #' Features of a row must ascend. Blank lines, `#` comments, tabs, Windows line ends and a
 #' last line without an end are accepted; `qid:` groups are left out, with a message.

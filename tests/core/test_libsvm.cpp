@@ -84,7 +84,8 @@ TEST(libsvm_reads_labels_features_and_values) {
 TEST(libsvm_accepts_comments_blanks_and_every_line_end) {
   const Table plain = read("1 1:2 2:3\n0 2:4\n");
   for (const char* text : {"1 1:2 2:3\r\n0 2:4\r\n", "1 1:2 2:3\n0 2:4", "1 1:2 2:3\n0 2:4\r",
-                           "\n  \n1\t1:2  2:3 \n\n0 2:4 # 3:5\n#only this\n", "# x\n1 1:2 2:3#\n0 2:4",
+                           "\n  \n1\t1:2  2:3 \n\n0 2:4 # 3:5\n#only this\n",
+                           "# x\n1 1:2 2:3#\n0 2:4",
                            "\xef\xbb\xbf" "1 1:2 2:3\n0 2:4\n", "1 +1:+2 2:3.\n-0 2:.4e1\n"})
     CHECK(read(text) == plain, text);
   const Table group = read("1 qid:7 1:2 2:3\n0 qid:8 2:4\n");
@@ -110,7 +111,8 @@ TEST(libsvm_counts_features_from_zero_or_one) {
   CHECK(read("1 4:0\n").columns == 4);  // a 0 is a feature, but no entry
   CHECK(read("1 4:0\n").value.empty());
   CHECK(fault("1 0:5\n") == "line 1: feature 0 is given, but features are numbered from 1");
-  CHECK(fault("1 4:5\n5 5:1\n", false, 4) == "line 2: feature 5 is beyond the 4 features asked for");
+  CHECK(fault("1 4:5\n5 5:1\n", false, 4) ==
+        "line 2: feature 5 is beyond the 4 features asked for");
   CHECK(fault("1 4:5\n", true, 4) == "line 1: feature 4 is beyond the 4 features asked for");
   CHECK(fault("1 3:5\n", true, 4) == "no error");
 }
@@ -169,8 +171,8 @@ TEST(libsvm_rounds_known_hard_numbers) {
                {"2.4703282292062328e-324", tiny}, {"2.4703282292062327e-324", 0.0},
                {"1e-400", 0.0}, {"-1e-400", -0.0}, {"1e-999999999999", 0.0}};
   for (const auto& c : cases) CHECK(same(number(c.text), c.value), c.text, number(c.text));
-  for (const char* text : {"1.7976931348623159e308", "1e309", "1e999999999999", "-1e309", "", "+", ".",
-                           "e5", "1e+", "--1", "1 "})
+  for (const char* text : {"1.7976931348623159e308", "1e309", "1e999999999999", "-1e309", "", "+",
+                           ".", "e5", "1e+", "--1", "1 "})
     CHECK(std::isnan(number(text)), text);
 }
 
