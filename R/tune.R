@@ -41,6 +41,9 @@ halving_rows <- 100
 #'   rows the best tree is smaller; with settings of very different size prefer the other
 #'   methods.
 #'
+#' While tuning, no fit chooses settings by itself (`search = FALSE`): what is neither tried
+#' nor given is as in the first recipe of [cpt_control()].
+#'
 #' Settings given by name, as in `cpt_tune(..., dropout = 0.2)`, or changed in `control`, are
 #' the same for all and are left out of the default grid and ranges.
 #'
@@ -104,7 +107,7 @@ cpt_tune <- function(x, ..., grid = NULL, method = c("grid", "random", "halving"
   case <- if (missing(x)) as_case(..., .own = own) else as_case(x, ..., .own = own)
   metric <- check_metric(metric, case$task)
   run$seed <- resolve_seed(run$seed)
-  table <- search_settings(case, grid, ranges, method, n_settings, run$seed)
+  table <- settings_to_try(case, grid, ranges, method, n_settings, run$seed)
   controls <- setting_controls(case$control, table)
   design <- fold_design(case, folds, foldid, repeats, run$seed)
   rounds <- run_rounds(controls, case, design, run, method, metric)
@@ -164,7 +167,7 @@ check_range <- function(range, name) {
 }
 
 # One row per setting to try.
-search_settings <- function(case, grid, ranges, method, n_settings, seed) {
+settings_to_try <- function(case, grid, ranges, method, n_settings, seed) {
   fixed <- union(case$given, changed_settings(case$control))
   if (is.null(grid) && method == "grid") {
     return(expand_grid(tune_grid[setdiff(names(tune_grid), fixed)]))
@@ -232,7 +235,9 @@ range_values <- function(range, u, field) {
 }
 
 # The settings as controls; a wrong one is told with its row before anything is fitted.
+# Tuning is the search, so no fit searches by itself unless that is what is tried.
 setting_controls <- function(base, table) {
+  base <- control_merge(base, list(search = FALSE))
   lapply(seq_len(nrow(table)), function(i) {
     values <- lapply(frame_columns(table), function(v) {
       if (is.factor(v)) as.character(v[i]) else v[[i]]

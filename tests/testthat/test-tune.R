@@ -135,7 +135,7 @@ test_that("a seed decides everything and leaves R's stream alone", {
 test_that("what is given by name or in control is not searched by default", {
   table <- function(given = character(), method = "grid", ...) {
     case <- list(given = given, control = cpt_control(...))
-    search_settings(case, NULL, NULL, method, 7, 1)
+    settings_to_try(case, NULL, NULL, method, 7, 1)
   }
   expect_named(table(), names(tune_grid))
   expect_identical(nrow(table()), 12L)
@@ -151,7 +151,7 @@ test_that("what is given by name or in control is not searched by default", {
 
 test_that("drawn settings are spread evenly over their ranges", {
   ranges <- list(max_depth = c(2, 8), max_facets = c(1, 30), prior_weight = c(0.02, 2),
-    dropout = c(0, 0.4), standardize = c("columns", "none"), choose_depth = c(TRUE, FALSE))
+    dropout = c(0, 0.4), standardize = c("columns", "none"), choose_size = c(TRUE, FALSE))
   drawn <- draw_settings(ranges, 70, 3)
   expect_identical(nrow(drawn), 70L)
   expect_identical(as.vector(table(drawn$max_depth)), rep(10L, 7))
@@ -161,7 +161,7 @@ test_that("drawn settings are spread evenly over their ranges", {
   expect_true(all(table(thirds) %in% 22:25))
   expect_true(all(table(findInterval(drawn$dropout, c(0, 0.1, 0.2, 0.3))) %in% 16:19))
   expect_identical(as.vector(table(drawn$standardize)), c(35L, 35L))
-  expect_type(drawn$choose_depth, "logical")
+  expect_type(drawn$choose_size, "logical")
   # settings are not tied to each other
   expect_lt(abs(cor(drawn$max_depth, drawn$dropout)), 0.4)
   expect_identical(draw_settings(ranges, 70, 3), drawn)
@@ -183,11 +183,11 @@ test_that("a grid may be a data frame, a tibble or a list; random search takes s
   expect_identical(tuned$control$standardize, as.character(frame$standardize[tuned$results$chosen]))
   case <- list(given = character(), control = cpt_control())
   grid <- list(max_depth = 1:6, max_facets = 1:5)
-  some <- search_settings(case, grid, NULL, "random", 8, 1)
+  some <- settings_to_try(case, grid, NULL, "random", 8, 1)
   expect_identical(nrow(unique(some)), 8L)
   expect_true(all(some$max_depth %in% 1:6 & some$max_facets %in% 1:5))
-  expect_identical(nrow(search_settings(case, grid, NULL, "random", 99, 1)), 30L)
-  expect_identical(nrow(search_settings(case, grid, NULL, "halving", 8, 1)), 30L)
+  expect_identical(nrow(settings_to_try(case, grid, NULL, "random", 99, 1)), 30L)
+  expect_identical(nrow(settings_to_try(case, grid, NULL, "halving", 8, 1)), 30L)
   skip_if_not_installed("tibble")
   again <- tune_iris(grid = tibble::as_tibble(frame), refit = FALSE)
   expect_identical(again$results, tuned$results)
@@ -277,7 +277,7 @@ test_that("wrong calls say what to do", {
   expect_snapshot(error = TRUE, {
     cpt_tune(Species ~ ., iris, grid = list(maxdepth = 1:3))
     cpt_tune(Species ~ ., iris, grid = list(max_depth = c(1, -1)))
-    cpt_tune(Species ~ ., iris, grid = list(max_depth = c(2, 3), choose_depth = TRUE))
+    cpt_tune(Species ~ ., iris, grid = list(max_depth = c(2, 3), choose_size = TRUE))
     cpt_tune(Species ~ ., iris, grid = 1:3)
     cpt_tune(Species ~ ., iris, grid = list(1:3))
     cpt_tune(Species ~ ., iris, grid = list())
