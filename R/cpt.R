@@ -84,8 +84,9 @@
 #' - `residuals`: outcome minus fitted value; for classes 1 where the class is
 #'   wrong, else 0.
 #' - `control`: the settings, see [cpt_control()]; those left open as they were chosen.
-#' - `search`: data frame of the recipes that were tried to choose them: `recipe`, mean
-#'   `loss` of the held-out rows, `leaves`, `depth`, `chosen`. `NULL` if none was.
+#' - `search`: data frame of the recipes that were tried to choose them: `recipe`,
+#'   `splits` it was judged by, mean `loss` of the held-out rows, `leaves`, `depth`,
+#'   `chosen`. `NULL` if none was.
 #' - `history`: data frame of the training: `stage`, `epoch`, `lambda`, `loss`,
 #'   `hard_loss`, `valid_loss`, `seconds`.
 #' - `seed`: the seed used, also if it was drawn.

@@ -20,8 +20,10 @@ open_settings <- names(recipes$flexible)
 search_share <- 0.25    # of the rows judge
 search_rows <- 40000    # rows that are enough to choose by
 search_least <- 40      # with fewer rows there is nothing to judge by
-search_repeats <- 3     # splits into training and judging rows ...
-search_few <- 1500      # ... if there are fewer rows than this
+search_few <- 1500      # with fewer rows the best two are judged by other rows, too
+# A trial trains less than a tree that is kept: it need only be as good as the others.
+search_effort <- list(starts = 2, grow_epochs = 10, grow_min_steps = 250,
+  refine_epochs = 20, refine_min_steps = 300)
 
 # list(control, search): the settings with nothing left open, and the table of what was
 # tried (NULL if nothing was). `run(mold, valid, control, seed)` fits.
@@ -33,27 +35,47 @@ search_settings <- function(mold, control, seed, run) {
     return(list(control = fill_open(control, choices[[1L]]), search = NULL))
   }
   if (n > search_rows) mold <- sample_mold(mold, search_rows, seed)
-  tried <- do.call(rbind, lapply(names(choices), try_recipe,
-    choices = choices, mold = mold, control = control, seed = seed, run = run))
-  best <- which.min(tried$loss)
-  tried$chosen <- seq_along(choices) == best
+  trials <- trial_controls(control, choices)
+  tried <- judge_trials(trials, seq_along(trials), mold, seed, 1, run)
+  if (n < search_few) {
+    tried <- rbind(tried, judge_trials(trials, order(tried$loss)[1:2], mold, seed, 2:3, run))
+  }
+  tried <- summarise_trials(tried, names(choices))
+  best <- which(tried$chosen)
   control <- fill_open(control, choices[[best]])
   control$max_depth <- min(control$max_depth, tried$depth[best])
   control$max_leaves <- min(control$max_leaves, tried$leaves[best])
   list(control = control, search = tried)
 }
 
-try_recipe <- function(name, choices, mold, control, seed, run) {
-  control <- fill_open(control, choices[[name]])
-  control$validation <- search_share
-  control$choose_size <- TRUE
-  repeats <- if (length(mold$weights) < search_few) search_repeats else 1L
-  judged <- vapply(seq_len(repeats), function(i) {
-    valid <- hold_out(mold, search_share, seed + i)
-    judge_tree(mold, valid, run(mold, valid, control, seed + i))
-  }, double(3L))
-  data.frame(recipe = name, loss = mean(judged["loss", ]),
-    leaves = round(mean(judged["leaves", ])), depth = max(judged["depth", ]))
+trial_controls <- function(control, choices) {
+  lapply(choices, function(recipe) {
+    trial <- fill_open(control, recipe)
+    for (name in names(search_effort)) trial[[name]] <- min(trial[[name]], search_effort[[name]])
+    trial$validation <- search_share
+    trial$choose_size <- TRUE
+    trial
+  })
+}
+
+# One row per trial and split; a split holds the same rows out for all.
+judge_trials <- function(trials, which, mold, seed, splits, run) {
+  cases <- expand.grid(trial = which, split = splits)
+  judged <- Map(function(trial, split) {
+    valid <- hold_out(mold, search_share, seed + split)
+    judge_tree(mold, valid, run(mold, valid, trials[[trial]], seed + split))
+  }, cases$trial, cases$split)
+  data.frame(cases, do.call(rbind, judged))
+}
+
+# The best of those that were judged most often.
+summarise_trials <- function(tried, names) {
+  mean_of <- function(what) as.vector(tapply(tried[[what]], tried$trial, mean))
+  splits <- as.vector(table(tried$trial))
+  loss <- mean_of("loss")
+  data.frame(recipe = names, splits = splits, loss = loss, leaves = round(mean_of("leaves")),
+    depth = ceiling(mean_of("depth")),
+    chosen = seq_along(loss) == which.min(ifelse(splits == max(splits), loss, Inf)))
 }
 
 # Mean loss of the held-out rows: log loss, with one row's weight of doubt in each

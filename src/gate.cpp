@@ -61,21 +61,11 @@ void gate_forward(const TrainingData& data, const Batch& batch, const GateView& 
 void gate_backward_tail(const GateView& view, int rows, const Real* dg, Real* sigmoid,
                         const Real* softplus, Real* tail_gradient) {
   const int width = view.gate->width;
-  Real* da = tail_gradient;
-  Real* dlog_r = tail_gradient + width;
-  std::fill(tail_gradient, tail_gradient + 3 * width, Real(0));
-  kernels().pull_back(rows, width, view.r.data(), dg, sigmoid);
+  std::fill(tail_gradient + 2 * width, tail_gradient + 3 * width, Real(0));
+  kernels().pull_back(rows, width, view.r.data(), dg, sigmoid, softplus, tail_gradient,
+                      tail_gradient + width);
   double dg0 = 0;  // its terms cancel
-  for (int i = 0; i < rows; ++i) {
-    const Real* dz = sigmoid + static_cast<std::size_t>(i) * width;
-    const Real* soft = softplus + static_cast<std::size_t>(i) * width;
-    for (int k = 0; k < width; ++k) {
-      da[k] += dz[k];
-      dlog_r[k] += dg[i] * soft[k];
-    }
-    dg0 -= dg[i];
-  }
-  for (int k = 0; k < width; ++k) dlog_r[k] *= view.r[k];
+  for (int i = 0; i < rows; ++i) dg0 -= dg[i];
   tail_gradient[2 * width] = static_cast<Real>(dg0);
 }
 

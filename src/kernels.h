@@ -50,8 +50,13 @@ struct Kernels {
   // z -> sigmoid(z) in place, softplus(z) beside it, g[i] = sum_k r[k] softplus(z[i, k])
   void (*activate)(int rows, int facets, const Real* r, Real* z, Real* softplus, Real* g);
 
-  // dz[i, k] = dg[i] r[k] sigmoid[i, k] in place of sigmoid
-  void (*pull_back)(int rows, int facets, const Real* r, const Real* dg, Real* sigmoid);
+  // dz[i, k] = dg[i] r[k] sigmoid[i, k] in place of sigmoid; da[k] = sum_i dz[i, k] and
+  // dlog_r[k] = sum_i dg[i] r[k] softplus[i, k]
+  void (*pull_back)(int rows, int facets, const Real* r, const Real* dg, Real* sigmoid,
+                    const Real* softplus, Real* da, Real* dlog_r);
+
+  // right[i] = 1 / (1 + exp(-lambda (g[i] - g0)))
+  void (*logistic)(int rows, const Real* g, Real g0, Real lambda, Real* right);
 
   // one Adam step over n numbers (n a multiple of facet_group)
   void (*adam)(int n, const AdamStep& step, const Real* gradient, Real* first, Real* second,

@@ -368,12 +368,39 @@ void activate(int rows, int facets, const Real* r, Real* z, Real* softplus, Real
   }
 }
 
-void pull_back(int rows, int facets, const Real* r, const Real* dg, Real* sigmoid) {
-  for (int i = 0; i < rows; ++i, sigmoid += facets) {
-    const Narrow::V s = fill<Narrow>(dg[i]);
-    for (int k = 0; k < facets; k += Narrow::lanes)
-      store<Narrow>(sigmoid + k, s * load<Narrow>(r + k) * load<Narrow>(sigmoid + k));
+void pull_back(int rows, int facets, const Real* r, const Real* dg, Real* sigmoid,
+               const Real* softplus, Real* da, Real* dlog_r) {
+  for (int k = 0; k < facets; k += Narrow::lanes) {
+    const Narrow::V weight = load<Narrow>(r + k);
+    Narrow::V sum = fill<Narrow>(0), sum_r = fill<Narrow>(0);
+    for (int i = 0; i < rows; ++i) {
+      const long at = static_cast<long>(i) * facets + k;
+      const Narrow::V dz = dg[i] * weight * load<Narrow>(sigmoid + at);
+      store<Narrow>(sigmoid + at, dz);
+      sum += dz;
+      sum_r += dg[i] * load<Narrow>(softplus + at);
+    }
+    store<Narrow>(da + k, sum);
+    store<Narrow>(dlog_r + k, weight * sum_r);
   }
+}
+
+template <class W>
+CPT_INLINE void logistic_group(const Real* g, Real g0, Real lambda, Real* right) {
+  typename W::V soft, sig;
+  softplus_sigmoid<W>(lambda * (load<W>(g) - g0), &soft, &sig);
+  store<W>(right, sig);
+}
+
+void logistic(int rows, const Real* g, Real g0, Real lambda, Real* right) {
+  int i = 0;
+  for (; i + Narrow::lanes <= rows; i += Narrow::lanes)
+    logistic_group<Narrow>(g + i, g0, lambda, right + i);
+  if (i == rows) return;
+  Real last[Narrow::lanes] = {}, out[Narrow::lanes];
+  for (int l = 0; i + l < rows; ++l) last[l] = g[i + l];
+  logistic_group<Narrow>(last, g0, lambda, out);
+  for (int l = 0; i + l < rows; ++l) right[i + l] = out[l];
 }
 
 template <class W>
@@ -401,7 +428,7 @@ void adam(int n, const AdamStep& step, const Real* gradient, Real* first, Real* 
 
 extern const Kernels table;
 const Kernels table = {CPT_QUOTE(CPT_TWIN), product, product_transposed, sparse_product,
-                       sparse_product_transposed, activate, pull_back, adam};
+                       sparse_product_transposed, activate, pull_back, logistic, adam};
 
 #undef CPT_QUOTE
 #undef CPT_QUOTE_

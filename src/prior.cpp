@@ -22,22 +22,28 @@ double coefficient(const Gate& gate, int j, int k) {  // j = d is the intercept
 
 }  // namespace
 
-// The derivative by log b grows with b, so the root is found by bisection.
+// The derivative by log b grows with b: Newton's steps, kept inside a bracket that
+// every one of them narrows.
 std::vector<Real> Prior::fit_scales(const Gate& gate) const {
   std::vector<Real> scales(gate.width, Real(1));
   if (!active()) return scales;
   for (int k = 0; k < gate.facets; ++k) {
-    double low = std::log(smallest_scale), high = std::log(1e6);
-    for (int step = 0; step < 30; ++step) {
-      const double middle = 0.5 * (low + high), b = std::exp(middle);
-      double slope = 0.5 * (gate.d + 1) - (e0_ - 1) + f0_ * b;
+    double low = std::log(smallest_scale), high = std::log(1e6), at = std::log(e0_ / f0_);
+    for (int step = 0; step < 60 && high - low > 1e-9; ++step) {
+      if (!(at > low && at < high)) at = 0.5 * (low + high);
+      const double b = std::exp(at);
+      double slope = 0.5 * (gate.d + 1) - (e0_ - 1) + f0_ * b, curvature = f0_ * b;
       for (int j = 0; j <= gate.d; ++j) {
-        const double c2 = squared(coefficient(gate, j, k));
-        slope -= (a_ + 0.5) * c2 / (2 * b + c2);
+        const double c2 = squared(coefficient(gate, j, k)), inverse = 1 / (2 * b + c2);
+        slope -= (a_ + 0.5) * c2 * inverse;
+        curvature += (a_ + 0.5) * c2 * 2 * b * squared(inverse);
       }
-      (slope < 0 ? low : high) = middle;
+      (slope < 0 ? low : high) = at;
+      const double next = at - slope / curvature;
+      if (std::fabs(next - at) < 1e-10) break;
+      at = next;
     }
-    scales[k] = static_cast<Real>(std::exp(0.5 * (low + high)));
+    scales[k] = static_cast<Real>(std::exp(std::min(std::max(at, low), high)));
   }
   return scales;
 }

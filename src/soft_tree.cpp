@@ -16,10 +16,6 @@ void at_least(std::vector<T>& v, std::size_t size) {
   if (v.size() < size) v.resize(std::max(size, v.size() + v.size() / 2));
 }
 
-Real logistic(Real t) {
-  return t >= 0 ? 1 / (1 + std::exp(-t)) : std::exp(t) / (1 + std::exp(t));
-}
-
 }  // namespace
 
 void parallel_by_work(const std::vector<double>& work, const Hooks& hooks,
@@ -117,10 +113,11 @@ void Pass::evaluate_level(const TrainingData& data, const std::vector<Node>& nod
         visit.activation + static_cast<std::size_t>(blocks[b].first) * gate.width;
     gate_forward(data, batch, views_[blocks[b].visit], count, row.data() + first,
                  sigmoid.data() + place, softplus.data() + place, g_.data() + first);
-    const Real steepness = static_cast<Real>(lambda);
-    for (int e = first; e < first + count; ++e)
-      right[e] = routing == Routing::hard ? Real(g_[e] > gate.g0() ? 1 : 0)
-                                          : logistic(steepness * (g_[e] - gate.g0()));
+    if (routing == Routing::soft)
+      kernels().logistic(count, g_.data() + first, gate.g0(), static_cast<Real>(lambda),
+                         right.data() + first);
+    else
+      for (int e = first; e < first + count; ++e) right[e] = g_[e] > gate.g0() ? 1 : 0;
   });
 }
 

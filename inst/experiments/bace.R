@@ -10,4 +10,4 @@ settings <- list(
   refine_rate = 0.005, lambda_end = 4, weight_rate = 1, prior_weight = 0.5, a_beta = 2,
   e0 = 1e6, f0 = 1e6
 )
-experiment("bace", part, settings, given)
+experiment("bace", part, settings, given, limit = 21)

@@ -1,10 +1,14 @@
 # What the experiments share: where the data lie, how a tree is scored, the table
 # that is printed. Each experiment is one script beside this file:
 #   Rscript inst/experiments/letter.R DATA [--seeds=1,2,3] [--threads=1,2,3] [--validate]
+#     [--peers] [--csv=FILE]
 # DATA is the folder with letter.rds and the like (or set CPT_DATA). With several
 # thread counts every tree is fitted once for each and the predictions compared.
 # --validate fits on the training part and scores the validation part: settings are
 # chosen that way. Without it, the tree is fitted on both and the test part scored.
+# --peers also fits rpart (grown out, and pruned by cross-validation), an oblique tree
+# (max_facets = 1), a forest of 500 trees and a ridge regression. --csv adds the rows to
+# a file, such as inst/extdata/experiments.csv, which the vignette shows.
 
 library(cptree)
 
@@ -17,7 +21,8 @@ arguments <- function(seeds) {
   }
   folder <- c(grep("^--", given, value = TRUE, invert = TRUE), Sys.getenv("CPT_DATA"))[1]
   list(folder = folder, seeds = flag("seeds", seeds), threads = flag("threads", 2L),
-       validate = "--validate" %in% given)
+       validate = "--validate" %in% given, peers = "--peers" %in% given,
+       csv = sub("^--csv=", "", c(grep("^--csv=", given, value = TRUE), "")[1]))
 }
 
 read_data <- function(folder, file) {
@@ -65,7 +70,9 @@ size_of <- function(fit) {
 }
 
 # Fits with every seed (and thread count), prints one line each and the mean.
-experiment <- function(title, part, settings, given, identical_on = part$score$x) {
+experiment <- function(title, part, settings, given, limit = NA, identical_on = part$score$x) {
+  settings <- c(settings, list(search = FALSE))  # what is not given is as in the first recipe
+  settings <- settings[!duplicated(names(settings))]
   cat(title, "\n")
   rows <- lapply(given$seeds, function(seed) {
     fits <- lapply(given$threads, function(threads) {
@@ -88,5 +95,104 @@ experiment <- function(title, part, settings, given, identical_on = part$score$x
   cat("  mean ", colnames(table)[2], " ", format(mean(score), digits = 4), error,
       ", leaves ", format(mean(table[, "leaves"]), digits = 3),
       ", facets a node ", format(mean(table[, "facets"]), digits = 3), "\n", sep = "")
+  save_rows(table, title, limit, "cpt", given$csv)
+  if (given$peers) {
+    for (method in names(peers)) {
+      peer <- tryCatch(peers[[method]](part, settings, given), error = function(e) {
+        cat("  ", method, "left out:", conditionMessage(e), "\n")
+      })
+      if (is.null(peer)) next
+      cat("  ", method, paste(colnames(peer), signif(colMeans(peer), 4), collapse = "  "), "\n")
+      save_rows(peer, title, limit, method, given$csv)
+    }
+  }
   invisible(table)
 }
+
+save_rows <- function(table, data, limit, method, file) {
+  if (!nzchar(file)) return(invisible())
+  rows <- data.frame(data = data, limit = limit, method = method, metric = colnames(table)[2],
+    seed = table[, 1], score = signif(table[, 2], 6), leaves = table[, "leaves"],
+    depth = table[, "depth"], facets = signif(table[, "facets"], 4), nonzero = table[, "nonzero"],
+    seconds = signif(table[, "seconds"], 3))
+  new <- !file.exists(file)
+  utils::write.table(rows, file, append = !new, sep = ",", row.names = FALSE, col.names = new,
+    quote = FALSE)
+}
+
+# Peers -------------------------------------------------------------------------------
+
+# One row per seed (those without chance have one): seed, score, sizes, seconds.
+peer_row <- function(seed, score, leaves = NA, depth = NA, facets = NA, nonzero = NA, seconds) {
+  c(seed = seed, score, leaves = leaves, depth = depth, facets = facets, nonzero = nonzero,
+    seconds = seconds)
+}
+
+metric_of <- function(y, class, prob) {
+  if (is.numeric(y)) return(c(RMSE = sqrt(mean((class - y)^2))))
+  if (nlevels(y) == 2) return(c(AUC = auc(prob, y == levels(y)[2])))
+  c(accuracy = mean(as.character(class) == as.character(y)))
+}
+
+as_frame <- function(x) {
+  x <- as.data.frame(as.matrix(x))
+  names(x) <- paste0("x", seq_along(x))
+  x
+}
+
+rpart_peer <- function(pruned) function(part, settings, given) {
+  x <- as_frame(part$fit$x)
+  start <- proc.time()[["elapsed"]]
+  tree <- rpart::rpart(y ~ ., data.frame(x, y = part$fit$y), control = rpart::rpart.control(
+    cp = if (pruned) 1e-4 else 0, xval = if (pruned) 10 else 0, maxsurrogate = 0, minsplit = if (pruned) 20 else 2))
+  if (pruned) tree <- rpart::prune(tree, cp = tree$cptable[which.min(tree$cptable[, "xerror"]), "CP"])
+  seconds <- proc.time()[["elapsed"]] - start
+  new <- as_frame(part$score$x)
+  p <- predict(tree, new)
+  y <- part$score$y
+  score <- if (is.numeric(y)) metric_of(y, p) else metric_of(y, colnames(p)[max.col(p, "first")], p[, 2])
+  leaf <- tree$frame$var == "<leaf>"
+  rbind(peer_row(1, score, sum(leaf), max(floor(log2(as.integer(row.names(tree$frame))))), 1,
+    sum(!leaf), seconds))
+}
+
+peers <- list(
+  `rpart, pruned` = rpart_peer(TRUE),
+  `rpart, grown out` = rpart_peer(FALSE),
+  `cpt, 1 facet` = function(part, settings, given) {
+    settings$max_facets <- 1
+    do.call(rbind, lapply(given$seeds, function(seed) {
+      fit <- do.call(cpt, c(list(part$fit$x, part$fit$y, seed = seed, threads = given$threads[1],
+        verbose = FALSE), settings))
+      c(seed = seed, score_of(fit, part$score$x, part$score$y), size_of(fit))
+    }))
+  },
+  `ranger, 500 trees` = function(part, settings, given) {
+    do.call(rbind, lapply(given$seeds[seq_len(min(3, length(given$seeds)))], function(seed) {
+      start <- proc.time()[["elapsed"]]
+      y <- part$fit$y
+      forest <- ranger::ranger(x = as_frame(part$fit$x), y = y, num.trees = 500, seed = seed,
+        probability = is.factor(y) && nlevels(y) == 2, num.threads = given$threads[1])
+      seconds <- proc.time()[["elapsed"]] - start
+      p <- predict(forest, as_frame(part$score$x), num.threads = given$threads[1])$predictions
+      score <- if (is.matrix(p)) metric_of(part$score$y, NULL, p[, levels(y)[2]]) else metric_of(part$score$y, p)
+      peer_row(seed, score, seconds = seconds)
+    }))
+  },
+  `ridge` = function(part, settings, given) {
+    y <- part$fit$y
+    family <- if (is.numeric(y)) "gaussian" else if (nlevels(y) == 2) "binomial" else "multinomial"
+    start <- proc.time()[["elapsed"]]
+    set.seed(1)
+    fit <- glmnet::cv.glmnet(part$fit$x, y, family = family, alpha = 0, nfolds = 5)
+    seconds <- proc.time()[["elapsed"]] - start
+    score <- if (is.numeric(y)) {
+      metric_of(part$score$y, as.vector(predict(fit, part$score$x, s = "lambda.min")))
+    } else if (family == "binomial") {
+      metric_of(part$score$y, NULL, as.vector(predict(fit, part$score$x, s = "lambda.min")))
+    } else {
+      metric_of(part$score$y, as.vector(predict(fit, part$score$x, s = "lambda.min", type = "class")))
+    }
+    rbind(peer_row(1, score, seconds = seconds))
+  }
+)

@@ -9,4 +9,4 @@ settings <- list(
   refine_epochs = 80, refine_rate = 0.01, lambda_end = 4, weight_rate = 1,
   prior_weight = 1, a_beta = 2
 )
-experiment("connect4", part, settings, given)
+experiment("connect4", part, settings, given, limit = 4)

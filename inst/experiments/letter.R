@@ -9,4 +9,4 @@ settings <- list(
   starts = 2, grow_min_steps = 200, grow_rate = 0.01, refine_epochs = 100, refine_rate = 0.02, lambda_end = 4,
   weight_rate = 1, prior_weight = 0
 )
-experiment("letter", part, settings, given)
+experiment("letter", part, settings, given, limit = 463)

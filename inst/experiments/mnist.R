@@ -9,4 +9,4 @@ settings <- list(
   starts = 1, grow_min_steps = 200, grow_rate = 0.01, refine_epochs = 30, refine_rate = 0.005, lambda_end = 4,
   weight_rate = 1, prior_weight = 0
 )
-experiment("mnist", part, settings, given)
+experiment("mnist", part, settings, given, limit = 98)

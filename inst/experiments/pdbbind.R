@@ -9,4 +9,4 @@ settings <- list(
   grow_min_steps = 200, grow_rate = 0.01, refine_epochs = 30, refine_rate = 0.005, lambda_end = 4,
   weight_rate = 1, prior_weight = 2
 )
-experiment("pdbbind_standin", part, settings, given)
+experiment("pdbbind_standin", part, settings, given, limit = 15)

@@ -51,7 +51,7 @@ struct Case {
     value = normals(column.size(), s);
   }
 
-  // z, sigmoid, softplus, g, dz, dB (columns from j0), sparse z, sparse dB
+  // z, sigmoid, softplus, g, dz, dB (columns from j0), sparse z, sparse dB, da, dlog_r, right
   std::vector<std::vector<Real>> run(const Kernels& k, int j0) const {
     const std::size_t size = static_cast<std::size_t>(rows) * width;
     std::vector<Real> z(size), softplus(size), g(rows), dB(static_cast<std::size_t>(d - j0) * width, 1);
@@ -59,7 +59,9 @@ struct Case {
     std::vector<Real> sigmoid = z;
     k.activate(rows, width, r.data(), sigmoid.data(), softplus.data(), g.data());
     std::vector<Real> dz = sigmoid;
-    k.pull_back(rows, width, r.data(), dg.data(), dz.data());
+    std::vector<Real> da(width), dlog_r(width), right(rows);
+    k.pull_back(rows, width, r.data(), dg.data(), dz.data(), softplus.data(), da.data(), dlog_r.data());
+    k.logistic(rows, g.data(), Real(0.4), Real(1.3), right.data());
     k.product_transposed(rows, row.data(), x.data(), ld, j0, d, dz.data(), width, dB.data());
     // One sparse row, in two chunks of columns, behind a row that must not be read.
     std::vector<Real> sz(width), sdB(static_cast<std::size_t>(d) * width, 1);
@@ -72,7 +74,7 @@ struct Case {
     k.sparse_product_transposed(1, &second, sparse, 0, 0, dz.data(), width, sdB.data());
     k.sparse_product_transposed(1, &second, sparse, 1, middle, dz.data(), width,
                                 sdB.data() + static_cast<std::size_t>(middle) * width);
-    return {z, sigmoid, softplus, g, dz, dB, sz, sdB};
+    return {z, sigmoid, softplus, g, dz, dB, sz, sdB, da, dlog_r, right};
   }
 
   // The same by plain loops in double.
@@ -91,13 +93,21 @@ struct Case {
         dz[e] = double(dg[i]) * r[k] * sigmoid[e];
         for (int j = j0; j < d; ++j) dB[(j - j0) * width + k] += x[row[i] * ld + j] * dz[e];
       }
+    std::vector<double> da(width, 0.0), dlog_r(width, 0.0), right(rows);
+    for (int i = 0; i < rows; ++i) {
+      right[i] = exact_sigmoid(1.3 * (g[i] - 0.4));
+      for (int k = 0; k < width; ++k) {
+        da[k] += dz[static_cast<std::size_t>(i) * width + k];
+        dlog_r[k] += double(dg[i]) * r[k] * softplus[static_cast<std::size_t>(i) * width + k];
+      }
+    }
     std::vector<double> sz(a.begin(), a.end()), sdB(static_cast<std::size_t>(d) * width, 1.0);
     for (std::size_t c = 0; c < column.size(); ++c)
       for (int k = 0; k < width; ++k) {
         sz[k] += double(value[c]) * B[column[c] * width + k];
         sdB[column[c] * width + k] += value[c] * dz[k];
       }
-    return {z, sigmoid, softplus, g, dz, dB, sz, sdB};
+    return {z, sigmoid, softplus, g, dz, dB, sz, sdB, da, dlog_r, right};
   }
 };
 
@@ -115,7 +125,8 @@ double apart(const std::vector<A>& a, const std::vector<B>& b) {
 }
 
 void compare_sizes(int rows, int d, int facets, Stream& s) {
-  static const char* part[] = {"z", "sigmoid", "softplus", "g", "dz", "dB", "sparse z", "sparse dB"};
+  static const char* part[] = {"z", "sigmoid", "softplus", "g", "dz", "dB", "sparse z", "sparse dB",
+                               "da", "dlog_r", "right"};
   const Case c(rows, d, facets, s);
   const int j0 = static_cast<int>(s.below(d));
   choose_kernels("portable");

@@ -5,9 +5,12 @@ test_that("open settings are chosen, given ones are kept, and the choice is the 
   expect_false(any(vapply(fit$control, is.null, NA)))
   expect_s3_class(fit$control, "cpt_control")
   expect_identical(fit$control$max_facets, 4)
-  expect_named(fit$search, c("recipe", "loss", "leaves", "depth", "chosen"))
+  expect_named(fit$search, c("recipe", "splits", "loss", "leaves", "depth", "chosen"))
+  expect_setequal(fit$search$splits, c(1, 3))
   expect_identical(fit$search$recipe, names(recipes))
-  expect_identical(which(fit$search$chosen), which.min(fit$search$loss))
+  last <- fit$search[fit$search$splits == 3, ]
+  expect_identical(last$chosen, last$loss == min(last$loss))
+  expect_identical(sum(fit$search$chosen), 1L)
   expect_lte(sum(fit$tree$left == 0), fit$search$leaves[fit$search$chosen])
   # the same settings, given: the same tree, and nothing tried
   again <- cpt(y ~ ., d, seed = 1, control = fit$control)
