@@ -1,257 +1,382 @@
-# Pictures: the regions of the leaves over two predictors, with the boundaries of the
-# polytopes. The regions are what predict() says on a grid; nothing about the model
-# is computed here.
+# Pictures: the regions of the leaves over one or two predictors, with the boundaries
+# and faces of the polytopes. The regions are what predict() says on a grid; boundaries
+# are contours of the engine's evidence. plot_data_regions() is shared with autoplot.
 
-# The grid: axes, leaf and excess of every point, and the frame that is returned.
-region_grid <- function(x, vars, data, at, xlim, ylim, asp, resolution, threads) {
-  resolution <- check_number(resolution, "resolution", 10, 2000, whole = TRUE)
-  if (!is.null(data)) data <- as_points(data)
-  vars <- region_vars(x, vars, data)
-  if (!is.null(data)) check_points(data, vars)
-  at <- check_at(x, at, vars)
-  limits <- list(check_limits(xlim, "xlim"), check_limits(ylim, "ylim"))
-  for (k in which(vapply(limits, is.null, NA))) {
-    limits[[k]] <- axis_range(x, vars[k], data[[vars[k]]])
-  }
-  if (!is.na(asp)) limits <- fill_aspect(limits, asp)
-  axes <- lapply(limits, function(l) seq(l[1L], l[2L], length.out = resolution))
-  names(axes) <- vars
-  frame <- expand.grid(axes, KEEP.OUT.ATTRS = FALSE)
-  routed <- route_grid(x, frame, at, threads)
-  frame$node <- x$tree$node[routed$leaf]
-  frame$prediction <- node_prediction(x)[routed$leaf]
-  list(vars = vars, axes = axes, frame = frame, leaf = routed$leaf, excess = routed$excess)
-}
+# Data ------------------------------------------------------------------------
 
-as_points <- function(data) {
-  if (is.data.frame(data)) return(data)
-  if (is.matrix(data) || methods::is(data, "Matrix")) {
-    return(as.data.frame(as.matrix(data), optional = TRUE))
-  }
-  cpt_abort("{.arg data} must be a data frame or a matrix, not {describe(data)}.")
-}
-
-check_points <- function(data, vars) {
-  lost <- vars[!vapply(vars, function(name) is.numeric(data[[name]]), NA)]
-  if (length(lost)) {
-    cpt_abort(
-      "{.arg data} has no numeric column {name_text(lost)}.", class = "cpt_error_data"
-    )
-  }
-}
-
-check_limits <- function(limit, name) {
-  if (is.null(limit)) return(NULL)
-  if (!is.numeric(limit) || length(limit) != 2L || !all(is.finite(limit)) ||
-      limit[1L] == limit[2L]) {
-    cpt_abort("{.arg {name}} must be two different numbers, not {describe(limit)}.")
-  }
-  sort(limit)
-}
-
-# The predictors to show; see the help page for the default.
-region_vars <- function(x, vars, data) {
-  spec <- x$blueprint$columns
-  numeric <- spec$name[spec$kind == "numeric"]
-  if (length(numeric) < 2L) {
-    cpt_abort(c(
-      "A plot of regions needs two numeric predictors; this tree has {length(numeric)}.",
-      i = "Use {.code type = \"tree\"}."
-    ))
-  }
-  if (is.null(vars)) {
-    if (length(numeric) == 2L) return(numeric)
-    return(utils::head(numeric[order(-column_reliance(x, numeric, data))], 2L))
-  }
-  if (!is.character(vars) || length(vars) != 2L || anyNA(vars) || vars[1L] == vars[2L]) {
-    cpt_abort("{.arg vars} must be the names of two predictors, not {describe(vars)}.")
-  }
-  wrong <- setdiff(vars, numeric)
-  if (length(wrong)) {
-    cpt_abort(c(
-      "{.field {wrong}} {?is/are} not {?a numeric predictor/numeric predictors} of this tree.",
-      i = "Numeric predictors: {name_text(numeric, 10L)}."
-    ))
-  }
-  vars
-}
-
-# Sum of weight times absolute coefficient over all facets. Spreads of the training
-# data are not stored: coefficients are put on one scale only if `data` is there.
-column_reliance <- function(x, columns, data) {
-  size <- drop(abs(x$tree$coef) %*% x$tree$r)
-  total <- vapply(columns, function(name) sum(size[x$blueprint$source == name]), 1)
-  spread <- vapply(columns, function(name) {
-    v <- data[[name]]
-    if (is.numeric(v)) stats::sd(v, na.rm = TRUE) else 1
-  }, 1)
-  total * ifelse(is.finite(spread), spread, 1)
-}
-
-check_at <- function(x, at, vars) {
-  if (is.null(at)) return(list())
-  known <- setdiff(x$blueprint$columns$name, vars)
-  if (is.data.frame(at)) at <- as.list(at)
-  if (!is.list(at) || is.null(names(at)) || any(lengths(at) != 1L)) {
-    cpt_abort("{.arg at} must be a named list of single values, not {describe(at)}.")
-  }
-  wrong <- setdiff(names(at), known)
-  if (length(wrong)) {
-    cpt_abort(c(
-      "{.arg at} names {.field {wrong}}, which {?is/are} not among the predictors held fixed.",
-      i = "These are: {name_text(known, 10L)}."
-    ))
-  }
-  at
-}
-
-# Range of the points, else of the places where the strongest facets cross the axis.
-axis_range <- function(x, var, points) {
-  points <- points[is.finite(points)]
-  if (length(points) && diff(range(points)) > 0) {
-    return(range(points) + c(-0.03, 0.03) * diff(range(points)))
-  }
-  tree <- x$tree
-  spec <- x$blueprint$columns
-  middle <- spec$fill[match(var, spec$name)]
-  j <- match(var, encoded_columns(x), nomatch = 0L)
-  facet <- if (j) which(tree$coef[j, ] != 0)
-  if (!length(facet)) return(middle + c(-1, 1))
-  base <- forge_grid(x, data.frame(row.names = 1L), list())
-  home <- facet_home(tree)[facet]
-  slope <- tree$coef[j, facet]
-  rest <- drop(base %*% tree$coef[, facet, drop = FALSE]) - base[1L, j] * slope +
-    tree$intercept[facet]
-  cross <- (facet_bound(tree$threshold[home], tree$r[facet]) - rest) / slope
-  strength <- abs(slope) * tree$r[facet]
-  cross <- cross[is.finite(cross) & strength >= 0.25 * max(strength)]
-  # Faces can cross far away: twice the middle distance is safe from the few that do.
-  reach <- 2 * stats::median(abs(cross - middle))
-  if (!is.finite(reach) || reach <= 0) reach <- max(1, abs(middle) / 2)
-  middle + c(-reach, reach)
-}
-
-# A fixed aspect ratio leaves room beside one axis: the grid must cover it too.
-fill_aspect <- function(limits, asp) {
-  size <- graphics::par("pin")
-  scale <- c(diff(limits[[1L]]), diff(limits[[2L]]) * asp) / size
-  short <- which.min(scale)
-  wide <- diff(limits[[short]]) * max(scale) / min(scale)
-  limits[[short]] <- mean(limits[[short]]) + c(-0.5, 0.5) * wide
-  limits
-}
-
-# Encoded matrix of grid rows. Columns not in `frame` or `at` are missing, so they
-# are filled in as the blueprint fills in gaps: by training medians and modes.
-forge_grid <- function(x, frame, at) {
-  blueprint <- x$blueprint
-  # A recipe ends in these very columns: the grid is laid over them.
-  blueprint$recipe <- NULL
-  n <- nrow(frame)
-  columns <- lapply(blueprint$columns$name, function(name) {
-    if (!is.null(frame[[name]])) return(frame[[name]])
-    rep(if (is.null(at[[name]])) NA else at[[name]], n)
-  })
-  names(columns) <- blueprint$columns$name
-  newdata <- structure(columns, class = "data.frame", row.names = .set_row_names(n))
-  as.matrix(blueprint_forge(blueprint, newdata, "impute")$x)
-}
-
-# In pieces, so that a grid over 20,000 columns still fits in memory.
-route_grid <- function(x, frame, at, threads) {
-  rows <- max(1L, floor(2e7 / length(encoded_columns(x))))
-  piece <- ceiling(seq_len(nrow(frame)) / rows)
-  parts <- lapply(split(seq_len(nrow(frame)), piece), function(take) {
-    encoded <- forge_grid(x, frame[take, , drop = FALSE], at)
-    list(
-      leaf = route_rows(x$tree, encoded, threads),
-      excess = node_excess(x$tree, encoded, threads)
-    )
-  })
+# What is asked for, checked: axes, rows as points, values of the other predictors.
+region_request <- function(x, ask, type = "regions", default = 200) {
+  resolution <- check_number(ask$resolution %||% default, "resolution", 10, 2000, whole = TRUE)
+  vars <- axis_vars(x, ask$vars, type)
+  points <- axis_points(x, vars, ask)
   list(
-    leaf = unlist(lapply(parts, `[[`, "leaf"), use.names = FALSE),
-    excess = do.call(rbind, lapply(parts, `[[`, "excess"))
+    vars = vars, points = points, at = check_at(x, ask$at, vars),
+    axes = make_axes(x, vars, points$value, ask), resolution = resolution,
+    threads = ask$threads
   )
 }
 
-plot_regions <- function(x, grid, colours, legend, main, digits, data, asp) {
-  axes <- grid$axes
-  size <- lengths(axes)
-  fill <- region_fill(x, colours)
-  raster <- isTRUE(grDevices::dev.capabilities("rasterImage")[[1L]] %in% c("yes", "non-missing"))
-  graphics::image(axes[[1L]], axes[[2L]], matrix(grid$leaf, size[1L]),
-    col = fill, breaks = seq_along(c(0, fill)) - 0.5, useRaster = raster,
-    asp = asp,
-    xlab = grid$vars[1L], ylab = grid$vars[2L], main = "")
-  draw_boundaries(x$tree, grid)
-  if (!is.null(data)) draw_points(x, as_points(data), grid$vars, colours)
-  graphics::box()
-  if (!is.null(main)) graphics::title(main)
-  if (legend) draw_region_key(x, grid, colours, digits, has_title = !is.null(main))
+# list(frame = the grid as returned, leaf = position of the leaf of each of its rows,
+# value = the axes' numbers, lines).
+plot_data_regions <- function(x, request) {
+  axes <- request$axes
+  # Along one predictor the grid can be fine.
+  fine <- if (length(axes) == 1L) 5L else 1L
+  value <- lapply(axes, axis_values, resolution = request$resolution * fine)
+  number <- expand.grid(value, KEEP.OUT.ATTRS = FALSE)
+  frame <- Map(axis_column, axes, number)
+  names(frame) <- request$vars
+  frame <- structure(frame, class = "data.frame", row.names = .set_row_names(nrow(number)))
+  seen <- grid_answers(x, frame, request)
+  frame$node <- seen$node
+  frame$prediction <- seen$prediction
+  leaf <- node_position(x$tree, seen$node)
+  lines <- if (length(axes) == 1L) {
+    band_lines(axes[[1L]], value[[1L]], leaf, x$tree)
+  } else if (any(vapply(axes, is_level_axis, NA))) {
+    edge_lines(value, leaf, x$tree)
+  } else {
+    region_lines(x$tree, value, leaf, seen$surface)
+  }
+  list(frame = frame, leaf = leaf, value = value, lines = lines)
 }
 
-# One colour per node: lighter than the points, and lighter still if it is mixed.
-region_fill <- function(x, colours) {
-  if (x$task == "regression") return(lighten(colours$node, 0.6))
-  prob <- node_prob(x$tree)
-  best <- prob[cbind(seq_len(nrow(prob)), node_class(prob))]
-  least <- 1 / ncol(prob)
-  purity <- if (ncol(prob) > 1L) (best - least) / (1 - least) else 1
-  lighten(colours$node, 0.3 + 0.3 * purity)
+# Leaf, prediction and surfaces of every grid row, in pieces that fit in memory.
+grid_answers <- function(x, frame, request) {
+  x <- without_recipe(narrow_fit(x, request$vars, request$at))
+  rows <- max(1L, floor(2e7 / length(encoded_columns(x))))
+  piece <- split(seq_len(nrow(frame)), ceiling(seq_len(nrow(frame)) / rows))
+  wanted <- length(request$vars) == 2L
+  parts <- lapply(piece, function(take) {
+    new <- grid_rows(x, frame[take, , drop = FALSE], request$at)
+    ask <- function(...) {
+      unname(predict(x, new, na_action = "impute", threads = request$threads, ...))
+    }
+    encoded <- if (wanted) blueprint_forge(x$blueprint, new, "impute")$x
+    list(
+      node = ask(type = "node"), prediction = ask(),
+      surface = if (wanted) node_surfaces(x$tree, encoded, request$threads)
+    )
+  })
+  prediction <- lapply(parts, `[[`, "prediction")
+  list(
+    node = unlist(lapply(parts, `[[`, "node"), use.names = FALSE),
+    prediction = do.call(c, unname(prediction)),
+    surface = do.call(rbind, lapply(parts, `[[`, "surface"))
+  )
 }
 
-# A polytope cuts only the region of its own node: elsewhere its excess is masked.
-draw_boundaries <- function(tree, grid) {
+# For each inner node two columns: how far each row is outside the polytope (evidence
+# minus threshold), and outside its faces (the largest excess over a facet's bound).
+node_surfaces <- function(tree, encoded, threads) {
   inner <- which(!tree_leaf(tree))
+  out <- lapply(inner, function(i) {
+    evidence <- engine_evidence(tree, i, encoded, threads)
+    cbind(
+      rowSums(evidence) - tree$threshold[i],
+      face_excess(evidence, tree$r[node_facets(tree, i)], tree$threshold[i])
+    )
+  })
+  if (length(out)) do.call(cbind, out) else matrix(0, nrow(encoded), 0L)
+}
+
+# A single facet is its own boundary: NA, so that it is drawn once.
+face_excess <- function(evidence, r, threshold) {
+  bound <- facet_bound(threshold, r)
+  use <- which(is.finite(bound))
+  if (ncol(evidence) == 1L || !length(use)) return(rep(NA_real_, nrow(evidence)))
+  out <- rep(-Inf, nrow(evidence))
+  for (k in use) out <- pmax(out, facet_bound(evidence[, k], r[k]) - bound[k])
+  # Far inside, the evidence of all facets can be 0.
+  pmax(out, -100)
+}
+
+# A polytope cuts only the region of its own node: elsewhere its surface is masked.
+region_lines <- function(tree, value, leaf, surface) {
+  inner <- which(!tree_leaf(tree))
+  out <- list(no_lines())
   for (k in seq_along(inner)) {
-    excess <- grid$excess[, k]
-    excess[grid$leaf < inner[k] | grid$leaf > subtree_end(tree, inner[k])] <- NA
-    if (all(is.na(excess)) || all(excess > 0, na.rm = TRUE) || all(excess <= 0, na.rm = TRUE)) next
-    lines <- grDevices::contourLines(grid$axes[[1L]], grid$axes[[2L]],
-      matrix(excess, length(grid$axes[[1L]])), levels = 0)
-    for (line in lines) graphics::lines(line$x, line$y, lty = 2L, lwd = 1.2)
+    home <- leaf >= inner[k] & leaf <= subtree_end(tree, inner[k])
+    for (kind in c("face", "boundary")) {
+      z <- surface[, 2L * k - (kind == "boundary")]
+      z[!home] <- NA
+      out[[length(out) + 1L]] <- zero_lines(value, z, tree$node[inner[k]], kind)
+    }
+  }
+  out <- do.call(rbind, out)
+  # Boundaries last, so that they are drawn over the faces.
+  out <- out[order(out$kind == "boundary"), , drop = FALSE]
+  row.names(out) <- NULL
+  out
+}
+
+no_lines <- function() {
+  data.frame(node = integer(), kind = character(), piece = character(), x = double(), y = double())
+}
+
+# Where z, on the grid of `value`, is 0.
+zero_lines <- function(value, z, node, kind) {
+  if (!any(z > 0, na.rm = TRUE) || !any(z <= 0, na.rm = TRUE)) return(no_lines())
+  lines <- grDevices::contourLines(value[[1L]], value[[2L]], matrix(z, length(value[[1L]])),
+    levels = 0)
+  if (!length(lines)) return(no_lines())
+  count <- vapply(lines, function(l) length(l$x), 0L)
+  data.frame(
+    node = node, kind = kind, piece = rep(paste(node, kind, seq_along(lines)), count),
+    x = unlist(lapply(lines, `[[`, "x")), y = unlist(lapply(lines, `[[`, "y"))
+  )
+}
+
+# Beside a factor there are no contours: the sides of cells between two leaves.
+edge_lines <- function(value, leaf, tree) {
+  leaf <- matrix(leaf, length(value[[1L]]))
+  side <- lapply(value, function(v) c(v[1L] - (v[2L] - v[1L]) / 2, v + (v[2L] - v[1L]) / 2))
+  side <- Map(function(s, v) if (length(v) > 1L) s else c(0.5, 1.5), side, value)
+  across <- which(leaf[-1L, , drop = FALSE] != leaf[-nrow(leaf), , drop = FALSE], arr.ind = TRUE)
+  up <- which(leaf[, -1L, drop = FALSE] != leaf[, -ncol(leaf), drop = FALSE], arr.ind = TRUE)
+  x <- c(rbind(side[[1L]][across[, 1L] + 1L], side[[1L]][across[, 1L] + 1L]),
+    rbind(side[[1L]][up[, 1L]], side[[1L]][up[, 1L] + 1L]))
+  y <- c(rbind(side[[2L]][across[, 2L]], side[[2L]][across[, 2L] + 1L]),
+    rbind(side[[2L]][up[, 2L] + 1L], side[[2L]][up[, 2L] + 1L]))
+  a <- c(leaf[across], leaf[up])
+  b <- c(leaf[-1L, , drop = FALSE][across], leaf[, -1L, drop = FALSE][up])
+  node <- rep(split_of(tree, a, b), each = 2L)
+  if (!length(x)) return(no_lines())
+  piece <- paste("edge", (seq_along(x) + 1L) %/% 2L)
+  data.frame(node = node, kind = "edge", piece = piece, x = x, y = y)
+}
+
+# Number of the node whose split takes the leaves at positions a and b apart.
+split_of <- function(tree, a, b) {
+  paths <- node_paths(tree)
+  same <- paths[a, , drop = FALSE] == paths[b, , drop = FALSE]
+  last <- rowSums(same, na.rm = TRUE)
+  paths[cbind(a, last)]
+}
+
+# Along one predictor: a line at every change of the leaf.
+band_lines <- function(axis, value, leaf, tree) {
+  change <- which(leaf[-1L] != leaf[-length(leaf)])
+  if (!length(change)) return(no_lines())
+  data.frame(
+    node = split_of(tree, leaf[change], leaf[change + 1L]),
+    kind = if (is_level_axis(axis)) "edge" else "boundary",
+    piece = paste("boundary", seq_along(change)),
+    x = (value[change] + value[change + 1L]) / 2, y = NA_real_
+  )
+}
+
+# Drawing ---------------------------------------------------------------------
+
+plot_regions <- function(x, ask, look) {
+  request <- region_request(x, ask)
+  old <- region_margins(look)
+  on.exit(graphics::par(old))
+  if (length(request$axes) == 1L) return(plot_band(x, request, look))
+  request$axes <- open_window(request$axes, look$asp)
+  drawn <- plot_data_regions(x, request)
+  draw_cells(x, drawn, look$colours)
+  draw_lines(drawn$lines)
+  points <- request$points
+  if (!is.null(points)) {
+    graphics::points(points$value[[1L]], points$value[[2L]], pch = 21L, cex = point_size(),
+      bg = row_colours(x, points$outcome, nrow(points$value), look$colours),
+      col = "grey20", lwd = 0.4)
+  }
+  region_axis(1L, request$axes[[1L]])
+  region_axis(2L, request$axes[[2L]])
+  finish_region(x, drawn, look)
+  with_lines(drawn)
+}
+
+with_lines <- function(drawn) {
+  attr(drawn$frame, "lines") <- drawn$lines
+  drawn$frame
+}
+
+# Makes the default margins smaller in a small figure, where they would take most of it.
+region_margins <- function(look) {
+  now <- graphics::par("mar")
+  small <- min(graphics::par("fin")) < 4 && isTRUE(all.equal(now, c(5.1, 4.1, 4.1, 2.1)))
+  if (!small) return(list())
+  top <- 0.6 + (if (look$legend) 1 else 0) + if (is.null(look$main)) 0 else 1.4
+  graphics::par(mar = c(2.8, 2.8, top, 0.6), mgp = c(1.6, 0.5, 0), tcl = -0.3)
+}
+
+# A plot with these axes. A fixed aspect ratio leaves room beside one axis: only now that
+# the plot is open is it known how much, and the grid must cover it too.
+open_window <- function(axes, asp) {
+  graphics::plot.new()
+  if (any(vapply(axes, is_level_axis, NA))) asp <- NA
+  graphics::plot.window(axes[[1L]]$limits, axes[[2L]]$limits, asp = asp, xaxs = "i", yaxs = "i")
+  user <- graphics::par("usr")
+  axes[[1L]]$limits <- user[1:2]
+  axes[[2L]]$limits <- user[3:4]
+  axes
+}
+
+draw_cells <- function(x, drawn, colours) {
+  strength <- region_strength(x)
+  if (x$task == "regression") {
+    fill <- lighten(colours$key, 0.6)
+    z <- shade_number(drawn$frame$prediction, colours$range)
+  } else {
+    fill <- lighten(colours$node, strength)
+    z <- drawn$leaf
+  }
+  even <- all(lengths(drawn$value) > 1L)
+  side <- lapply(drawn$value, function(v) if (length(v) > 1L) v else v + c(-0.5, 0.5))
+  graphics::image(side[[1L]], side[[2L]], matrix(z, length(drawn$value[[1L]])), col = fill,
+    breaks = seq(0.5, length(fill) + 0.5), useRaster = has_raster() && even, add = TRUE)
+}
+
+draw_lines <- function(lines) {
+  for (line in split(lines, factor(lines$piece, unique(lines$piece)))) {
+    face <- line$kind[1L] == "face"
+    graphics::lines(line$x, line$y, lty = if (line$kind[1L] == "boundary") 2L else 1L,
+      lwd = if (face) 0.8 else 1.3, col = if (face) "grey25" else "black")
   }
 }
 
-draw_points <- function(x, data, vars, colours) {
-  y <- if (!is.null(x$outcome)) data[[x$outcome]]
-  fill <- rep("grey40", nrow(data))
-  if (x$task == "classification" && !is.null(y)) {
-    fill <- colours$key[match(as.character(y), x$levels)]
-  } else if (is.numeric(y)) {
-    range <- range(x$tree$value[tree_leaf(x$tree), 1L])
-    share <- (y - range[1L]) / max(diff(range), 1e-300)
-    fill <- colours$key[1 + round(63 * pmin(pmax(share, 0), 1))]
+# Smaller in small plots, where points would hide the regions.
+point_size <- function(room = min(graphics::par("pin"))) {
+  0.6 * min(1, max(0.5, room / 3.2))
+}
+
+region_axis <- function(side, axis) {
+  long <- graphics::par("pin")[side]
+  cex <- graphics::par("cex.axis")
+  if (axis$kind %in% c("date", "datetime")) {
+    ticks <- fit_ticks(axis$limits, long, cex, pretty = axis_ticks(axis))
+    graphics::axis(side, ticks$at, ticks$labels)
+  } else if (!is_level_axis(axis)) {
+    graphics::axis(side)
+  } else {
+    room <- 0.9 * long / length(axis$levels)
+    upright <- max(inches_wide(axis$levels, cex)) > room && side == 1L
+    if (upright) room <- max(0.3, graphics::par("mai")[1L] - 0.5)
+    every <- max(1, ceiling(length(axis$levels) * line_height(cex) / long))
+    at <- seq(1, length(axis$levels), by = if (upright || side == 2L) every else 1)
+    graphics::axis(side, at, shorten(axis$levels[at], room, cex), las = if (upright) 2L else 0L)
   }
-  # Smaller in small plots, where they would hide the regions.
-  cex <- 0.6 * min(1, max(0.5, min(graphics::par("pin")) / 3.2))
-  graphics::points(data[[vars[1L]]], data[[vars[2L]]],
-    pch = 21L, cex = cex, bg = fill, col = "grey20", lwd = 0.4)
+  label <- shorten(axis$name, long, graphics::par("cex.lab"))
+  if (side == 1L) graphics::title(xlab = label) else graphics::title(ylab = label)
+}
+
+finish_region <- function(x, drawn, look) {
+  graphics::box()
+  if (!is.null(look$main)) graphics::title(look$main)
+  if (look$legend) region_key(x, drawn, look)
 }
 
 # In the top margin, in inches; nothing if the margin has no room.
-draw_region_key <- function(x, grid, colours, digits, has_title) {
+region_key <- function(x, drawn, look) {
   size <- graphics::par("pin")
   margin <- graphics::par("mai")
-  free <- margin[3L] - 0.05 - if (has_title) 2.2 * line_height(1) else 0
-  rows <- floor(free / line_height(0.8))
-  if (rows < 1) return(invisible())
-  if (x$task == "regression") {
-    range <- range(x$tree$value[tree_leaf(x$tree), 1L])
-    value <- unique(signif(seq(range[1L], range[2L], length.out = 5L), digits))
-    labels <- vapply(value, format, "", digits = digits)
-    fill <- colours$key[round(seq(1, 64, length.out = length(value)))]
-  } else {
-    seen <- seq_along(x$levels)
-    if (length(seen) > 12L) seen <- sort(unique(as.integer(grid$frame$prediction)))
-    labels <- x$levels[seen]
-    fill <- colours$key[seen]
-  }
-  if (length(labels) > 24L) return(invisible())
+  free <- margin[3L] - 0.05 - if (is.null(look$main)) 0 else 2.2 * line_height(1)
+  rows <- max(floor(free / line_height(0.8)), if (is.null(look$main)) 1 else 0)
+  seen <- seq_along(x$levels)
+  if (length(seen) > max_key) seen <- sort(unique(as.integer(drawn$frame$prediction)))
+  key <- colour_key(x, look$colours, look$digits, seen)
+  if (rows < 1 || length(key$labels) > 2L * max_key) return(invisible())
   user <- graphics::par("usr")
   on.exit(graphics::par(usr = user))
   graphics::par(usr = c(0, size[1L], 0, size[2L]))
   width <- size[1L] + margin[4L] - 0.05
-  taken <- draw_key(labels, fill, 0, 0, width, rows, draw = FALSE)
-  if (taken > 0) draw_key(labels, fill, 0, size[2L] + 0.05 + taken, width, rows)
+  taken <- draw_key(key$labels, key$fill, 0, 0, width, rows, draw = FALSE)
+  if (taken > 0) draw_key(key$labels, key$fill, 0, size[2L] + 0.05 + taken, width, rows)
+}
+
+# One predictor ----------------------------------------------------------------
+
+# Stretches of one leaf along the axis (one per level of a factor), with the shares of
+# the classes as heights.
+plot_data_bands <- function(x, axis, drawn) {
+  value <- drawn$value[[1L]]
+  leaf <- drawn$leaf
+  new <- c(TRUE, is_level_axis(axis) | leaf[-1L] != leaf[-length(leaf)])
+  first <- which(new[seq_along(leaf)])
+  middle <- (value[first[-1L] - 1L] + value[first[-1L]]) / 2
+  out <- data.frame(
+    leaf = leaf[first], from = first, to = c(first[-1L] - 1L, length(leaf)),
+    xmin = c(axis$limits[1L], middle), xmax = c(middle, axis$limits[2L])
+  )
+  if (x$task == "regression") return(out)
+  prob <- node_prob(x$tree)[out$leaf, , drop = FALSE]
+  high <- t(apply(prob, 1L, cumsum))
+  dim(high) <- dim(prob)
+  out <- out[row(prob), c("leaf", "xmin", "xmax")]
+  row.names(out) <- NULL
+  data.frame(out, class = factor_of(col(prob), x), ymin = c(high - prob), ymax = c(high))
+}
+
+# The prediction within each stretch, from end to end.
+plot_data_steps <- function(bands, drawn) {
+  value <- drawn$value[[1L]]
+  parts <- lapply(seq_len(nrow(bands)), function(k) {
+    at <- bands$from[k]:bands$to[k]
+    y <- drawn$frame$prediction[at]
+    # A constant needs its ends only.
+    if (all(y == y[1L])) at <- integer()
+    data.frame(piece = k, leaf = bands$leaf[k], x = c(bands$xmin[k], value[at], bands$xmax[k]),
+      y = c(y[1L], drawn$frame$prediction[at], y[length(y)]))
+  })
+  do.call(rbind, parts)
+}
+
+band_height <- function(x, drawn, points) {
+  if (x$task == "classification") return(c(0, 1))
+  y <- c(drawn$frame$prediction, points$outcome %||% unlist(leaf_outcomes(x)))
+  range <- range(y, finite = TRUE)
+  range + c(-0.04, 0.04) * max(diff(range), 1e-8 * max(abs(range)), 1e-300)
+}
+
+# Rows stand at their outcome if it is a number, else they are spread.
+band_points <- function(x, points, height) {
+  if (is.null(points)) return(NULL)
+  if (x$task == "regression" && !is.null(points$outcome)) return(points$outcome)
+  height[1L] + diff(height) * spread_rows(nrow(points$value))
+}
+
+# Heights of rows that have none of their own: spread evenly.
+spread_rows <- function(n) 0.05 + 0.9 * (seq_len(n) * 0.6180339887498949) %% 1
+
+plot_band <- function(x, request, look) {
+  axis <- request$axes[[1L]]
+  drawn <- plot_data_regions(x, request)
+  height <- band_height(x, drawn, request$points)
+  graphics::plot.new()
+  graphics::plot.window(axis$limits, height, xaxs = "i", yaxs = "i")
+  draw_bands(x, plot_data_bands(x, axis, drawn), drawn, height, look$colours)
+  edge <- drawn$lines$x
+  graphics::abline(v = edge, lty = if (is_level_axis(axis)) 1L else 2L, lwd = 1.3)
+  points <- request$points
+  if (!is.null(points)) {
+    graphics::points(points$value[[1L]], band_points(x, points, height), pch = 21L,
+      cex = point_size(), col = "grey20", lwd = 0.4,
+      bg = row_colours(x, points$outcome, nrow(points$value), look$colours))
+  }
+  region_axis(1L, axis)
+  graphics::axis(2L)
+  label <- shorten(band_label(x), graphics::par("pin")[2L], graphics::par("cex.lab"))
+  graphics::title(ylab = label)
+  look$legend <- look$legend && x$task == "classification"
+  finish_region(x, drawn, look)
+  with_lines(drawn)
+}
+
+band_label <- function(x) {
+  if (x$task == "regression") x$outcome %||% "prediction" else "probability"
+}
+
+draw_bands <- function(x, bands, drawn, height, colours) {
+  if (x$task == "classification") {
+    graphics::rect(bands$xmin, bands$ymin, bands$xmax, bands$ymax, border = NA,
+      col = lighten(colours$key[bands$class], 0.6))
+    return(invisible())
+  }
+  graphics::rect(bands$xmin, height[1L], bands$xmax, height[2L], border = NA,
+    col = lighten(colours$node[bands$leaf], 0.3))
+  steps <- plot_data_steps(bands, drawn)
+  for (step in split(steps, steps$piece)) graphics::lines(step$x, step$y, lwd = 2, lend = 1L)
 }

@@ -1,91 +1,184 @@
-# Pictures of a fitted tree in base graphics: the tree itself, and the regions of
-# its leaves over two predictors. Pictures only ask predict() and the tree's own
-# vectors; they compute nothing about the model. Positions are in inches, so that
-# text can be measured against the room it has.
+# Pictures of a fitted tree in base graphics: the generic, its checks, and the colours.
+# One file per picture (plot-*.R); each has a plot_data_*() that autoplot() shares.
+# Pictures only ask predict(), the engine's evidence and the tree's own vectors; they
+# compute nothing new about the model.
 
 #' Plot a convex polytope tree
 #'
+#' Six pictures of a tree in base graphics; [autoplot.cpt()] draws the same with
+#' ggplot2. All of them fit their text to the room there is: labels are shortened or
+#' left out, never drawn over each other, and the returned data has them in full.
+#'
+#' @section The tree:
 #' `type = "tree"` draws the tree from the root down. An inner node shows its number of
-#' facets and of training rows; rows inside its polytope go left, the others right.
-#' A leaf shows its class probabilities as a stacked bar, or its mean as a bar that
-#' fills from the smallest to the largest mean of the tree; its prediction and number
-#' of rows are written below. Labels that have no room are shortened or left out,
-#' never drawn over each other; the returned data frame has all of them.
+#' facets and of training rows; rows inside its polytope go left, the others right. A
+#' leaf shows the probabilities of the classes as bars, or the training outcomes as a
+#' histogram that stands upright (a box plot where leaves are narrow) with a line at
+#' the prediction. Its prediction and number of rows are written below.
 #'
-#' `type = "regions"` shows two numeric predictors, the others held at the stored
-#' training medians (modes for factors): the region of each leaf in the colour of its
-#' class (stronger if the leaf is purer) or of its mean, and the boundary of every
-#' polytope as a dashed line, within the region of its own node. Margins are those of
-#' `par("mar")`, so `points()` and the like can add to the plot. For a tree fitted from
-#' a recipe, the predictors are the columns that the recipe makes.
+#' @section Regions:
+#' `type = "regions"` shows two predictors, the others held at the stored training
+#' medians (modes for factors) or at the values `at`: the region of each leaf in the
+#' colour of its class (stronger if the leaf is purer) or of its prediction. Dashed
+#' lines are the boundaries of the polytopes, each within the region of its own node;
+#' thin lines are the faces, the bound that each facet sets alone: the boundary follows
+#' them and rounds the corners off. A tree with one predictor is drawn
+#' along it: the class probabilities as stacked bands, or the prediction as a line. For
+#' a tree fitted from a recipe, the predictors are the columns that the recipe makes.
+#' The plot uses `par("mar")`, so [graphics::points()] can add to it. Only in a figure
+#' of less than 4 inches, and only if `par("mar")` is R's default, are the margins made
+#' smaller while drawing.
 #'
-#' Colours are those of Okabe and Ito for up to 8 classes, and `viridis` for more
-#' and for means: both can be told apart by colour-blind readers.
+#' @section Nodes:
+#' `type = "nodes"` shows each inner node by itself: the rows of `data` that arrive
+#' there, and as shades of grey the probability \eqn{f = 1 - \exp(-g)}{f = 1 - exp(-g)}
+#' of the noisy-OR of its facets, where \eqn{g} is the evidence; see [coef.cpt()]. A
+#' dashed line is the boundary, where \eqn{g} is the threshold. As \eqn{f} is close to 1
+#' over most of a picture, shades grow with \eqn{g} and have their middle at the
+#' boundary. With `data`, a small tree is laid out as a tree with its leaves; else the
+#' inner nodes are shown in a grid, from the root on, as many as are legible.
+#'
+#' Trees with at most two measured predictors are shown on these, all others on the
+#' two strongest directions of the node (or on predictors, `vars`): the first two right
+#' singular vectors of the coefficients of its facets (weight times coefficient times
+#' standard deviation of the column), in standard deviations around the means. Facets
+#' of one direction only are completed by the strongest other facet of the tree. Facets
+#' of more than two directions are cut by this plane, so that rows far off it can appear
+#' on the wrong side; `side` in the returned rows is always right.
+#'
+#' @section Facets:
+#' `type = "facets"` shows the coefficients of the facets, one row a facet. Colours show
+#' coefficients times the standard deviation of the column, relative to the largest of
+#' the facet; the numbers are the coefficients in the units of the data. Predictors
+#' without room are left out, smallest first. With `image_dim`, each
+#' facet is an image of its coefficients, relative to the largest of the image.
+#'
+#' @section History and importance:
+#' `type = "history"` draws the loss of the soft tree, the loss of the hard tree and of
+#' the held-out rows where they were computed, and the steepness `lambda` of the gates,
+#' over the steps of each stage: depths of `grow`, epochs of `refine` and `shrink`.
+#' `type = "importance"` draws the values of `importance()` as bars.
+#'
+#' @section Colours:
+#' Classes have the colours of Okabe and Ito if they are at most 8, else shades of
+#' `viridis`, as have numbers: both can be told apart by colour-blind readers.
+#' Coefficients run from blue (negative) through white to red (positive).
 #'
 #' @param x *A `cpt` object*, as returned by [cpt()].
-#' @param type *A string*: `"tree"` (default) or `"regions"`.
-#' @param vars *Two names* of numeric predictors for `"regions"`, horizontal axis first. The
-#'   default `NULL` takes the two numeric predictors if there are just two, else the
-#'   two that the facets rely on most.
-#' @param data *A data frame or matrix* with rows to add to `"regions"` as points. If it
-#'   has the outcome, points are coloured by it. Default `NULL`: no points.
+#' @param type *A string*: `"tree"` (default), `"regions"`, `"nodes"`, `"facets"`,
+#'   `"history"` or `"importance"`.
+#' @param vars *One or two names* of predictors, horizontal axis first, for `"regions"` and
+#'   `"nodes"`. The default `NULL` takes the predictors if there are at most two; else
+#'   `"regions"` takes the two that the facets rely on most, and `"nodes"` the
+#'   strongest directions.
+#' @param data *A data frame or matrix* with rows to add to `"regions"` and `"nodes"` as
+#'   points, with all predictors for `"nodes"`. If it has the outcome, points are
+#'   coloured by it. Rows with missing values are left out. Default `NULL`: no points.
+#' @param y *A vector*: the outcome of the rows of `data`, for trees fitted by `x` and
+#'   `y`. The default `NULL` takes it from `data`.
 #' @param at *A named list* of values at which to hold other predictors in `"regions"`,
-#'   instead of the training medians.
-#' @param xlim,ylim *Two numbers*: ranges of the axes of `"regions"`. The default
-#'   `NULL` takes the range of `data`. Without `data` it is guessed from where the
-#'   facets cross the axis, since a tree does not keep the range of its training data.
-#' @param resolution *A whole number*: grid points per axis of `"regions"`; the
-#'   default of 200 is drawn in about a second at most.
-#' @param asp *A number*: the aspect ratio of `"regions"`, as in [graphics::plot.window()];
-#'   1 draws a circle as a circle. The default `NA` fills the plot.
+#'   and in `"nodes"` with `vars`, instead of the training medians.
+#' @param node *Whole numbers*: the nodes to draw in `"nodes"`, or the inner nodes
+#'   whose facets to draw in `"facets"`. The default `NULL` takes all, from the root on.
+#' @param image_dim *Two whole numbers*: height and width of the images in
+#'   `"facets"`, such as `c(28, 28)`. The predictors must be the pixels, row by row.
+#'   Default `NULL`: no images.
+#' @param xlim,ylim *Two numbers*: ranges of the axes of `"regions"` and `"nodes"`. The
+#'   default `NULL` takes the range of `data`, else of the training data.
+#' @param resolution *A whole number*: grid points per axis. The default `NULL` is 200
+#'   in `"regions"` and 100 in each panel of `"nodes"`.
+#' @param asp *A number*: the aspect ratio of `"regions"` and of the panels of
+#'   `"nodes"`, as in [graphics::plot.window()]; 1 draws a circle as a circle. The
+#'   default `NA` fills the room.
 #' @param palette *Colours*, one per class, or (regression) any number from low to
-#'   high. The default `NULL` is described above.
-#' @param legend *`TRUE`* (default) *or `FALSE`*: name the colours?
+#'   high. The default `NULL` is described below.
+#' @param legend *`TRUE`* (default) *or `FALSE`*: explain the colours?
 #' @param main *A string*: title. Default `NULL`: none.
-#' @param digits *A whole number*: significant digits of means; default 3.
+#' @param digits *A whole number*: significant digits of numbers; default 3.
 #' @param threads *A whole number*: threads to use; see [predict.cpt()].
 #' @param ... *Not used*; anything given is an error.
-#' @return A data frame, invisibly. For `"tree"`, one row per node: `node`,
-#'   `parent`, `depth`, `is_leaf`, `n`, `facets`, `prediction`, `label` (the full
-#'   text), `drawn` (the text that had room), and `x`, `y` in the coordinates of the
-#'   plot. For `"regions"`, one row per grid point: the two predictors, `node` (the
-#'   leaf) and `prediction`.
+#' @return What was drawn, invisibly:
+#' * `"tree"`: a data frame with one row per node: `node`, `parent`, `depth`, `is_leaf`, `n`,
+#'   `facets`, `prediction`, `label` (the full text), `drawn` (the text that had room),
+#'   and `x`, `y` in the coordinates of the plot. Its attribute `"leaves"` is a data
+#'   frame of the bars: `node`, `part` (`"bar"`, `"whisker"`, `"box"`, `"median"` or
+#'   `"prediction"`), `class` and `prob` or the outcomes `from`, `to` and (bars) `n`.
+#' * `"regions"`: a data frame with one row per grid point: the predictors, `node`
+#'   (the leaf) and `prediction`. Its attribute `"lines"` is a data frame of the lines:
+#'   `node`, `kind` (`"boundary"`, `"face"`, or `"edge"` beside a factor), `piece` and
+#'   the coordinates `x` and `y`.
+#' * `"nodes"`: a list of data frames. `nodes`: one row per node drawn with `node`,
+#'   `is_leaf`, `facets`, `n` (training rows), `rows` (rows of `data`), `threshold`,
+#'   `xlab`, `ylab`. `grid`: `node`, `x`, `y`, evidence `g` and probability `f`.
+#'   `boundary`: `node`, `piece`, `x`, `y`. `rows`: `node`, `row` (of `data`), `x`, `y`,
+#'   and `side` (`"inside"` or `"outside"`, `NA` in a leaf). With one predictor, `y` only
+#'   spreads the points.
+#' * `"facets"`: a data frame with one row per facet and column drawn: `node`, `facet`,
+#'   `weight`, `column`, `coefficient` (in the units of the data), `relative` (as
+#'   drawn), and for images `row` and `col`.
+#' * `"history"`: a data frame: `stage`, `epoch`, `measure` (`"loss"`, `"hard_loss"`,
+#'   `"valid_loss"` or `"lambda"`) and `value`.
+#' * `"importance"`: a data frame: `variable` and `importance`, largest first.
+#' @seealso [autoplot.cpt()] for ggplot2.
 #' @examples
 #' fit <- cpt(class ~ ., rings, max_depth = 2, max_facets = 8, seed = 1)
 #' plot(fit)
 #' plot(fit, type = "regions", data = rings[1:300, ], asp = 1)
+#' plot(fit, type = "nodes", data = rings[1:500, ], asp = 1)
+#' plot(fit, type = "history")
+#'
+#' fit <- cpt(Species ~ ., iris, max_depth = 2, max_facets = 4, seed = 1)
+#' plot(fit, type = "facets")
 #' @importFrom graphics plot
 #' @export
-plot.cpt <- function(x, type = c("tree", "regions"), vars = NULL, data = NULL,
-                     at = NULL, xlim = NULL, ylim = NULL, resolution = 200,
+plot.cpt <- function(x, type = c("tree", "regions", "nodes", "facets", "history", "importance"),
+                     vars = NULL, data = NULL, y = NULL, at = NULL, node = NULL,
+                     image_dim = NULL, xlim = NULL, ylim = NULL, resolution = NULL,
                      asp = NA, palette = NULL, legend = TRUE, main = NULL,
                      digits = 3, threads = NULL, ...) {
   check_no_dots(...)
   validate_cpt(x)
-  type <- check_choice(type, "type", c("tree", "regions"))
+  type <- check_choice(type, "type", plot_types)
+  look <- check_look(x, palette, legend, main, digits, asp)
+  ask <- list(
+    vars = vars, data = data, y = y, at = at, node = node, image_dim = image_dim,
+    xlim = xlim, ylim = ylim, resolution = resolution, threads = resolve_threads(threads)
+  )
+  out <- switch(type,
+    tree = plot_tree(x, look),
+    regions = plot_regions(x, ask, look),
+    nodes = plot_nodes(x, ask, look),
+    facets = plot_facets(x, ask, look),
+    history = plot_history(x, look),
+    importance = plot_importance(importance(x), look)
+  )
+  invisible(out)
+}
+
+plot_types <- c("tree", "regions", "nodes", "facets", "history", "importance")
+
+# What all pictures share: colours, key, title, digits, aspect ratio.
+check_look <- function(x, palette, legend, main, digits, asp) {
   legend <- check_flag(legend, "legend")
   if (!identical(asp, NA)) check_number(asp, "asp", 0, above = TRUE)
   if (!is.null(main) && !(is.character(main) && length(main) == 1L)) {
     cpt_abort("{.arg main} must be a string, not {describe(main)}.")
   }
-  digits <- check_number(digits, "digits", 1, 22, whole = TRUE)
-  colours <- leaf_colours(x, palette)
-  if (type == "tree") {
-    return(invisible(plot_tree(x, colours, legend, main, digits)))
-  }
-  threads <- resolve_threads(threads)
-  grid <- region_grid(x, vars, data, at, xlim, ylim, asp, resolution, threads)
-  plot_regions(x, grid, colours, legend, main, digits, data, asp)
-  invisible(grid$frame)
+  list(
+    colours = leaf_colours(x, palette), legend = legend, main = main,
+    digits = check_number(digits, "digits", 1, 22, whole = TRUE), asp = asp
+  )
 }
 
 # Colours ---------------------------------------------------------------------
 
+# Blue and vermilion first: the pair that differs most for every kind of eye.
 okabe_ito <- c(
-  "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999"
+  "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#999999"
 )
 
-# list(key = colour of each class, node = colour of each node's prediction)
+# list(key = colour of each class or shade, node = colour of each node's prediction,
+# range = predictions that the first and the last shade stand for)
 leaf_colours <- function(x, palette) {
   if (!is.null(palette)) check_palette(palette, x)
   if (x$task == "classification") {
@@ -93,12 +186,16 @@ leaf_colours <- function(x, palette) {
     return(list(key = key, node = key[node_class(node_prob(x$tree))]))
   }
   if (is.null(palette)) palette <- grDevices::hcl.colors(64L, "viridis")
-  shades <- grDevices::colorRampPalette(palette)(64L)
-  list(key = shades, node = shades[1 + round(63 * leaf_share(x$tree))])
+  out <- list(key = grDevices::colorRampPalette(palette)(64L), range = value_range(x))
+  out$node <- shade(x$tree$value[, 1L], out)
+  out
 }
 
 class_palette <- function(classes) {
-  if (classes <= 8L) okabe_ito[seq_len(classes)] else grDevices::hcl.colors(classes, "viridis")
+  if (classes <= 8L) return(okabe_ito[seq_len(classes)])
+  # In golden steps, so that neighbours differ.
+  colours <- grDevices::hcl.colors(classes, "viridis")
+  colours[order((seq_len(classes) * 0.6180339887498949) %% 1)]
 }
 
 check_palette <- function(palette, x) {
@@ -114,13 +211,20 @@ check_palette <- function(palette, x) {
   }
 }
 
-# Where each node's mean lies between the smallest and the largest mean of a leaf.
-leaf_share <- function(tree) {
-  mean <- tree$value[, 1L]
-  range <- range(mean[tree_leaf(tree)])
-  if (diff(range) <= 0) return(rep(0.5, length(mean)))
-  pmin(pmax((mean - range[1L]) / diff(range), 0), 1)
+# Range of the predictions of the training rows.
+value_range <- function(x) {
+  out <- range(predict(x, threads = 1L), na.rm = TRUE)
+  if (all(is.finite(out))) out else range(x$tree$value[, 1L])
 }
+
+# Number from 1 to 64 of the shade of each value, or its colour.
+shade_number <- function(value, range) {
+  if (diff(range) <= 0) return(rep(32L, length(value)))
+  share <- pmin(pmax((value - range[1L]) / diff(range), 0), 1)
+  as.integer(1 + round(63 * share))
+}
+
+shade <- function(value, colours) colours$key[shade_number(value, colours$range)]
 
 # Mixed with white: strength 1 keeps the colour, 0 gives white.
 lighten <- function(colour, strength) {
@@ -129,309 +233,26 @@ lighten <- function(colour, strength) {
   grDevices::rgb(mixed[1L, ], mixed[2L, ], mixed[3L, ])
 }
 
-# Text in the room it has -----------------------------------------------------
-
-inches_wide <- function(text, cex) {
-  graphics::strwidth(text, units = "inches", cex = cex)
+# One colour per node: lighter than the points, and lighter still if it is mixed.
+region_strength <- function(x) {
+  if (x$task == "regression") return(rep(0.6, length(x$tree$node)))
+  prob <- node_prob(x$tree)
+  best <- prob[cbind(seq_len(nrow(prob)), node_class(prob))]
+  least <- 1 / ncol(prob)
+  0.3 + 0.3 * if (ncol(prob) > 1L) (best - least) / (1 - least) else 1
 }
 
-# Height of a line of text, with the space to the next one.
-line_height <- function(cex) graphics::par("csi") / graphics::par("cex") * cex * 1.05
+# From inside (0) to outside (1): greys, since the points have the colours.
+heat_colours <- function(n = 64L) grDevices::colorRampPalette(c("white", "grey62"))(n)
 
-# Texts cut to `room` inches, with "..." where something was cut off.
-shorten <- function(text, room, cex) {
-  wide <- inches_wide(text, cex)
-  for (i in which(wide > room)) {
-    # A first guess from the mean width of its characters, then one at a time.
-    keep <- min(nchar(text[i]), ceiling(1.5 * nchar(text[i]) * room / wide[i]))
-    while (keep > 1L && inches_wide(cut_text(text[i], keep), cex) > room) keep <- keep - 1L
-    text[i] <- cut_text(text[i], keep)
-  }
-  text
+# From -1 through 0 to 1.
+sign_colours <- function(n = 65L) {
+  grDevices::colorRampPalette(c("#2166AC", "#92C5DE", "#F7F7F7", "#F4A582", "#B2182B"))(n)
 }
 
-cut_text <- function(text, keep) paste0(sub(" +$", "", substr(text, 1L, keep)), "...")
-
-# Squares with names, flowing from the top left corner of the box; returns the
-# height taken. Nothing is drawn if the names cannot be told apart in `rows` rows.
-draw_key <- function(labels, colours, left, top, width, rows = 3L, cex = 0.8,
-                     draw = TRUE) {
-  mark <- line_height(cex) * 0.6
-  labels <- shorten(labels, max(width / 2, 1) - 3 * mark, cex)
-  wide <- inches_wide(labels, cex) + 3 * mark
-  row <- integer(length(labels))
-  x <- double(length(labels))
-  used <- 0
-  for (i in seq_along(labels)) {
-    new_row <- i > 1L && used + wide[i] > width
-    if (new_row) used <- 0
-    row[i] <- if (i == 1L) 0L else row[i - 1L] + new_row
-    x[i] <- used
-    used <- used + wide[i]
-  }
-  if (max(row) >= rows || anyDuplicated(labels)) return(0)
-  height <- line_height(cex)
-  if (!draw) return((max(row) + 1) * height)
-  y <- top - (row + 0.5) * height
-  graphics::rect(left + x, y - mark / 2, left + x + mark, y + mark / 2,
-    col = colours, border = "grey40", lwd = 0.5, xpd = NA)
-  graphics::text(left + x + 1.5 * mark, y, labels, adj = c(0, 0.5), cex = cex, xpd = NA)
-  (max(row) + 1) * height
-}
-
-# The tree --------------------------------------------------------------------
-
-plot_tree <- function(x, colours, legend, main, digits) {
-  tree <- x$tree
-  room <- open_canvas(main)
-  top <- room$top
-  if (legend) {
-    top <- top - draw_tree_key(x, colours, room, top, digits)
-  }
-  place <- place_leaves(x, room, top, digits)
-  place <- place_nodes(tree, place, top)
-  draw_edges(tree, place)
-  noted <- draw_node_labels(tree, place)
-  draw_sides(tree, place, noted)
-  draw_leaves(x, place, colours)
-  drawn <- noted$text
-  leaf <- tree_leaf(tree)
-  drawn[leaf] <- place$drawn
-  label <- noted$full
-  label[leaf] <- place$label
-  data.frame(
-    node = tree$node, parent = tree$parent, depth = tree$depth, is_leaf = leaf, n = tree$n,
-    facets = tree$facets, prediction = node_prediction(x), label = label, drawn = drawn,
-    x = place$x, y = place$y
-  )
-}
-
-# A fresh plot whose user coordinates are inches. The whole figure is used, margins
-# included, so that par("mar") need not be changed and text() still works later.
-open_canvas <- function(main) {
-  graphics::plot.new()
-  size <- graphics::par("pin")
-  margin <- graphics::par("mai")
-  figure <- graphics::par("fin")
-  graphics::plot.window(c(0, size[1L]), c(0, size[2L]), xaxs = "i", yaxs = "i")
-  pad <- 0.08
-  room <- list(
-    left = pad - margin[2L], right = figure[1L] - margin[2L] - pad,
-    bottom = pad - margin[1L], top = figure[2L] - margin[1L] - pad
-  )
-  room$width <- room$right - room$left
-  room$height <- room$top - room$bottom
-  if (!is.null(main)) {
-    graphics::text((room$left + room$right) / 2, room$top, main,
-      adj = c(0.5, 1), font = 2, cex = 1.1, xpd = NA)
-    room$top <- room$top - 1.5 * line_height(1.1)
-  }
-  room
-}
-
-# Returns the height that the key and the space below it take.
-draw_tree_key <- function(x, colours, room, top, digits) {
-  if (x$task == "classification") {
-    taken <- if (length(x$levels) <= 12L) {
-      draw_key(x$levels, colours$key, room$left, top, room$width)
-    } else {
-      0
-    }
-    return(taken + 0.06)
-  }
-  means <- signif(range(x$tree$value[tree_leaf(x$tree), 1L]), digits)
-  note <- if (means[1L] < means[2L]) {
-    paste("bars: mean, from", format(means[1L]), "to", format(means[2L]))
-  } else {
-    ""
-  }
-  cex <- min(0.8, 0.8 * room$width / max(inches_wide(note, 0.8), 0.01))
-  graphics::text(room$left, top, note, adj = c(0, 1), cex = cex, col = "grey30", xpd = NA)
-  line_height(0.8) + 0.06
-}
-
-# Columns, labels and bars of the leaves, along the bottom of the figure.
-place_leaves <- function(x, room, top, digits) {
-  tree <- x$tree
-  leaf <- which(tree_leaf(tree))
-  step <- room$width / length(leaf)
-  answer <- if (x$task == "regression") {
-    vapply(tree$value[leaf, 1L], format, "", digits = digits)
-  } else {
-    as.character(node_prediction(x))[leaf]
-  }
-  out <- list(
-    leaf = leaf, step = step, room = room,
-    at = room$left + (seq_along(leaf) - 0.5) * step,
-    label = paste0(answer, ", n = ", tree$n[leaf])
-  )
-  out <- c(out, fit_leaf_labels(answer, tree$n[leaf], step, top - room$bottom))
-  out$bar_bottom <- room$bottom + out$label_height + 0.04
-  out$bar_height <- min(0.7, 0.22 * (top - room$bottom))
-  out$bar_top <- out$bar_bottom + out$bar_height
-  out
-}
-
-# Smaller text than this is not legible: leave it out.
-min_cex <- 0.4
-
-# Three ways to write under the leaves, the first with room wins: two lines across;
-# upright; upright in two bands, every second leaf lower.
-fit_leaf_labels <- function(answer, n, step, height) {
-  for (cex in c(0.9, 0.8, 0.7)) {
-    rows <- cbind(answer, paste("n =", n))
-    if (all(inches_wide(rows, cex) <= 0.94 * step)) {
-      return(list(style = "across", cex = cex, rows = rows,
-        drawn = paste0(answer, ", n = ", n), label_height = 2 * line_height(cex)))
-    }
-  }
-  for (bands in 1:2) {
-    cex <- min(0.8, bands * step / (line_height(1) * 0.86))
-    if (cex < min_cex) next
-    length <- height * if (bands == 1L) 0.32 else 0.2
-    tail <- paste0(", n = ", n)
-    text <- paste0(answer, tail)
-    if (any(inches_wide(text, cex) > length)) {
-      # The class matters more than the count.
-      text <- shorten(answer, length, cex)
-    }
-    return(list(style = "upright", cex = cex, bands = bands, drawn = text,
-      band = max(inches_wide(text, cex)) + 0.04,
-      label_height = bands * (max(inches_wide(text, cex)) + 0.04)))
-  }
-  list(style = "none", drawn = rep("", length(answer)), label_height = 0)
-}
-
-# Inner nodes stand above the middle of their children; levels share the height.
-place_nodes <- function(tree, place, top) {
-  size <- length(tree$node)
-  leaf <- tree_leaf(tree)
-  x <- rep(NA_real_, size)
-  x[leaf] <- place$at
-  from <- to <- x
-  for (i in rev(which(!leaf))) {
-    kids <- c(tree$left[i], tree$right[i])
-    x[i] <- mean(x[kids])
-    from[i] <- from[kids[1L]]
-    to[i] <- to[kids[2L]]
-  }
-  levels <- max(tree$depth, 1L)
-  place$level <- (top - place$bar_top) / levels
-  # The line below a node's box; the box stands on it.
-  place$y <- ifelse(leaf, place$bar_top, place$bar_top + (levels - tree$depth - 0.62) * place$level)
-  place$x <- x
-  # How far a label may reach to each side: half a leaf past its own leaves.
-  place$reach <- pmin(x - from, to - x) + place$step / 2
-  place
-}
-
-draw_edges <- function(tree, place) {
-  inner <- which(!tree_leaf(tree))
-  if (!length(inner)) return(invisible())
-  left <- tree$left[inner]
-  right <- tree$right[inner]
-  graphics::segments(place$x[left], place$y[inner], place$x[right], place$y[inner],
-    col = "grey50", xpd = NA)
-  kid <- c(left, right)
-  graphics::segments(place$x[kid], rep(place$y[inner], 2L), place$x[kid], place$y[kid],
-    col = "grey50", xpd = NA)
-}
-
-# One style a level: facets and rows, or facets in words, or their number.
-draw_node_labels <- function(tree, place) {
-  inner <- !tree_leaf(tree)
-  facets <- paste0(tree$facets, ifelse(tree$facets == 1L, " facet", " facets"))
-  full <- paste0(facets, "\nn = ", tree$n)
-  half <- double(length(full))
-  text <- rep("", length(full))
-  cex <- 0.85
-  for (depth in unique(tree$depth[inner])) {
-    at <- which(inner & tree$depth == depth)
-    fit <- fit_level(
-      list(full[at], facets[at], as.character(tree$facets[at])),
-      2 * place$reach[at] * 0.92, place$level * 0.62, cex
-    )
-    if (is.null(fit)) next
-    # Deeper levels are never larger than those above.
-    cex <- fit$cex
-    text[at] <- fit$text
-    half[at] <- inches_wide(fit$text, fit$cex) / 2 + 0.03
-    graphics::rect(place$x[at] - half[at], place$y[at],
-      place$x[at] + half[at], place$y[at] + fit$height,
-      col = "white", border = "grey50", lwd = 0.7, xpd = NA)
-    graphics::text(place$x[at], place$y[at] + fit$height / 2, fit$text, cex = fit$cex, xpd = NA)
-  }
-  list(text = text, full = sub("\n", ", ", full), half = half, cex = cex)
-}
-
-fit_level <- function(styles, width, height, largest) {
-  for (text in styles) {
-    lines <- if (any(grepl("\n", text))) 2 else 1
-    for (cex in Filter(function(s) s <= largest, c(0.85, 0.75, 0.65, 0.55, 0.45))) {
-      tall <- lines * line_height(cex) * 1.1
-      if (all(inches_wide(text, cex) + 0.06 <= width) && tall <= height) {
-        return(list(text = text, cex = cex, height = tall))
-      }
-    }
-  }
-  NULL
-}
-
-# "inside" and "outside" on the branches of the levels where both have room.
-draw_sides <- function(tree, place, noted) {
-  inner <- which(!tree_leaf(tree))
-  for (depth in unique(tree$depth[inner])) {
-    at <- inner[tree$depth[inner] == depth]
-    left <- place$x[tree$left[at]]
-    right <- place$x[tree$right[at]]
-    free <- min(place$x[at] - noted$half[at] - left, right - place$x[at] - noted$half[at])
-    cex <- min(
-      0.75, max(noted$cex, 0.55), 0.75 * 0.85 * free / inches_wide("outside", 0.75),
-      place$level * 0.8 / line_height(1)
-    )
-    if (cex < 0.45) next
-    y <- place$y[at] + line_height(cex) * 0.55
-    graphics::text((left + place$x[at] - noted$half[at]) / 2, y, "inside",
-      cex = cex, col = "grey30", xpd = NA)
-    graphics::text((right + place$x[at] + noted$half[at]) / 2, y, "outside",
-      cex = cex, col = "grey30", xpd = NA)
-  }
-}
-
-draw_leaves <- function(x, place, colours) {
-  tree <- x$tree
-  half <- min(0.34 * place$step, 0.3)
-  if (x$task == "regression") {
-    top <- place$bar_bottom + place$bar_height * leaf_share(tree)[place$leaf]
-    graphics::rect(place$at - half, place$bar_bottom, place$at + half, top,
-      col = colours$node[place$leaf], border = NA, xpd = NA)
-  } else {
-    prob <- node_prob(tree)[place$leaf, , drop = FALSE]
-    upper <- t(apply(prob, 1L, cumsum))
-    dim(upper) <- dim(prob)
-    low <- place$bar_bottom + place$bar_height * (upper - prob)
-    shown <- which(prob > 0)
-    graphics::rect((place$at - half)[row(prob)[shown]], low[shown],
-      (place$at + half)[row(prob)[shown]], (low + place$bar_height * prob)[shown],
-      col = colours$key[col(prob)[shown]], border = NA, xpd = NA)
-  }
-  graphics::rect(place$at - half, place$bar_bottom, place$at + half, place$bar_top,
-    border = "grey40", lwd = 0.7, xpd = NA)
-  write_leaves(place)
-}
-
-write_leaves <- function(place) {
-  y <- place$bar_bottom - 0.04
-  if (place$style == "across") {
-    high <- line_height(place$cex)
-    graphics::text(place$at, y - 0.5 * high, place$rows[, 1L], cex = place$cex, xpd = NA)
-    graphics::text(place$at, y - 1.5 * high, place$rows[, 2L], cex = place$cex,
-      col = "grey30", xpd = NA)
-  } else if (place$style == "upright") {
-    lower <- if (place$bands == 2L) (seq_along(place$at) + 1L) %% 2L else 0
-    from <- y - lower * place$band
-    graphics::segments(place$at, y, place$at, from, col = "grey80", lwd = 0.4, xpd = NA)
-    graphics::text(place$at, from, place$drawn, srt = 90, adj = c(1, 0.5),
-      cex = place$cex, xpd = NA)
-  }
+# Colours of rows by their outcome; grey without one.
+row_colours <- function(x, outcome, n, colours) {
+  if (is.null(outcome)) return(rep("grey40", n))
+  if (x$task == "regression") return(shade(outcome, colours))
+  colours$key[match(as.character(outcome), x$levels)]
 }

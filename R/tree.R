@@ -52,16 +52,6 @@ node_paths <- function(tree) {
 # Position of the leaf of each encoded row.
 route_rows <- function(tree, x, threads) engine_route(tree, x, threads)
 
-# How far each row of x is outside each polytope (evidence minus threshold): one
-# column per inner node, in preorder.
-node_excess <- function(tree, x, threads) {
-  inner <- which(!tree_leaf(tree))
-  out <- vapply(inner, function(i) {
-    rowSums(engine_evidence(tree, i, x, threads)) - tree$threshold[i]
-  }, double(nrow(x)))
-  matrix(out, nrow(x), length(inner))
-}
-
 # Nodes as a data frame -------------------------------------------------------
 
 #' The tree as a data frame, one row per node

@@ -1,57 +1,43 @@
-# Plots: what they return, that labels never overlap, and that nothing fails at odd
-# sizes. How they look is judged by eye, not here.
+# What all pictures share: colours, checks, and that nothing is left behind.
 
-test_that("the tree plot returns one row per node", {
-  fit <- hand_square()
-  out <- on_page(plot(fit))
-  expect_identical(out$node, fit$tree$node)
-  expect_identical(out$label[1L], "4 facets, n = 441")
-  expect_identical(out$label[out$is_leaf], c("core, n = 9", "in, n = 72", "out, n = 360"))
-  # Parents stand above and between their children.
-  for (i in which(!out$is_leaf)) {
-    kids <- c(fit$tree$left[i], fit$tree$right[i])
-    expect_equal(out$x[i], mean(out$x[kids]))
-    expect_true(all(out$y[kids] < out$y[i]))
-  }
-  on_page(expect_invisible(plot(fit)))
+test_that("a plot leaves par() as it was", {
+  on_page({
+    before <- graphics::par(no.readonly = TRUE)[c("mar", "xpd", "mgp", "cex", "tcl")]
+    for (type in plot_types) {
+      plot(hand_square(), type, data = square_data(), resolution = 15)
+      expect_identical(graphics::par(no.readonly = TRUE)[names(before)], before)
+    }
+  })
+  # Also where the margins are made smaller.
+  on_page({
+    before <- graphics::par("mar", "mgp", "tcl")
+    plot(hand_square(), "regions", resolution = 15)
+    expect_identical(graphics::par("mar", "mgp", "tcl"), before)
+  }, 3.5, 2.5)
 })
 
-test_that("all kinds of trees draw at all kinds of sizes", {
+test_that("all types draw all kinds of trees at all kinds of sizes", {
+  data <- transform(mtcars, gear = factor(gear), am = am == 1)
   fits <- list(
     hand_iris(), hand_cars(), root_iris(), root_cars(), big_tree(6L), big_tree(6L, 0L),
-    big_tree(5L, 100L), big_tree(3L, 2L, c(strrep("long name ", 20L), "b"))
+    big_tree(5L, 100L), big_tree(3L, 2L, c(strrep("long name ", 20L), "b")),
+    hand_cpt(gate(1, -3), mpg ~ wt, mtcars), hand_cpt(gate(c(1, 1, 0), -0.5), am ~ gear, data),
+    hand_cpt(gate(c(1, 0, 0, 0, 0, 0.1), -3), mpg ~ wt + gear + am + hp, data)
   )
   for (fit in fits) {
-    for (size in list(c(7, 5), c(3.5, 3.5), c(3.5, 2.5), c(12, 3))) {
-      out <- on_page(plot(fit, main = "title"), size[1L], size[2L])
-      expect_identical(nrow(out), length(fit$tree$node))
-      expect_false(anyNA(out$x) || anyNA(out$y))
+    for (size in list(c(7, 5), c(3.5, 2.5))) {
+      for (type in plot_types) {
+        out <- on_page(
+          expect_silent(plot(fit, type, main = "title", resolution = 15)), size[1L], size[2L]
+        )
+        expect_type(out, "list")
+      }
     }
   }
 })
 
-test_that("labels of 64 leaves do not overlap", {
-  for (size in list(c(7, 5), c(3.5, 3.5))) {
-    on_page({
-      room <- open_canvas(NULL)
-      fit <- big_tree(6L)
-      place <- place_leaves(fit, room, room$top, 3)
-      expect_identical(place$style, "upright")
-      # Neighbours in one band are at least a line of text apart.
-      glyph <- graphics::strheight("Mg", units = "inches", cex = place$cex)
-      expect_gte(place$bands * place$step, glyph)
-      expect_gte(place$cex, min_cex)
-      expect_true(all(graphics::strwidth(place$drawn, "inches", place$cex) <= place$band))
-      place <- place_nodes(fit$tree, place, room$top)
-      noted <- draw_node_labels(fit$tree, place)
-      for (depth in 0:5) {
-        at <- which(fit$tree$depth == depth & fit$tree$left > 0L)
-        left <- place$x[at] - noted$half[at]
-        right <- place$x[at] + noted$half[at]
-        expect_true(all(left[-1L] >= right[-length(right)]))
-      }
-    }, size[1L], size[2L])
-  }
+test_that("plot() returns its data invisibly", {
+  for (type in plot_types) on_page(expect_invisible(plot(hand_square(), type, resolution = 15)))
 })
 
 test_that("long labels are cut to the room they have", {
@@ -62,72 +48,27 @@ test_that("long labels are cut to the room they have", {
     expect_identical(cut[1L], "short")
     expect_match(cut[2L], "^very long.*\\.\\.\\.$")
     expect_true(all(graphics::strwidth(cut, "inches", 0.8) <= 1))
+    # Names that begin alike are still told apart.
+    cut <- shorten(paste("the class of number", 1:9), 0.8, 0.8)
+    expect_identical(anyDuplicated(cut), 0L)
+    expect_match(cut, "^the.*\\.\\.\\..*[1-9]$")
   })
 })
 
-test_that("the region plot shows what predict() says", {
-  fit <- hand_square()
-  out <- on_page(plot(fit, "regions", resolution = 41, xlim = c(-1, 1), ylim = c(1, -1)))
-  expect_identical(names(out), c("u", "v", "node", "prediction"))
-  expect_identical(nrow(out), 41L * 41L)
-  expect_identical(range(out$v), c(-1, 1))
-  expect_identical(out$node, unname(predict(fit, out[c("u", "v")], type = "node")))
-  expect_identical(out$prediction, unname(predict(fit, out[c("u", "v")])))
-})
-
-test_that("other predictors are held at training medians, or where asked", {
-  fit <- hand_iris()
-  shown <- c("Sepal.Width", "Petal.Length")
-  out <- on_page(plot(fit, "regions", vars = shown, data = iris, resolution = 20))
-  full <- cbind(out[shown], Sepal.Length = stats::median(iris$Sepal.Length), Petal.Width = stats::median(iris$Petal.Width))
-  expect_identical(out$node, predict(fit, full, type = "node"))
-  out <- on_page(plot(fit, "regions", vars = shown, data = iris, resolution = 20, at = list(Petal.Width = 2.5)))
-  full$Petal.Width <- 2.5
-  expect_identical(out$node, predict(fit, full, type = "node"))
-  expect_false(all(out$node %in% c(2L, 6L)))
-})
-
-test_that("the default predictors are the two the facets rely on", {
-  fit <- hand_iris()
-  expect_setequal(region_vars(fit, NULL, NULL), c("Petal.Length", "Petal.Width"))
-  expect_identical(region_vars(hand_square(), NULL, NULL), c("u", "v"))
-  # In other units, `data` puts the coefficients on one scale.
-  data <- transform(iris, Petal.Length = Petal.Length * 1e6)
-  small <- hand_cpt(
-    gate(c(0, 0, 1e-6, 0), -2.5, outside = gate(c(1e-4, 0, 0, 1), -1.7)), Species ~ ., data
-  )
-  expect_setequal(region_vars(small, NULL, data), c("Petal.Length", "Petal.Width"))
-})
-
-test_that("ranges without data show where the splits are", {
-  out <- on_page(plot(hand_square(), "regions", resolution = 30))
-  expect_setequal(unique(out$node), c(3L, 4L, 5L))
-  expect_true(all(is.finite(out$u)))
-})
-
-test_that("regions draw for factors, many classes, means and single leaves", {
-  data <- transform(mtcars, gear = factor(gear), am = am == 1)
-  mixed <- hand_cpt(gate(c(1, 0, 0, 0, 0, 0.1), -3), mpg ~ wt + gear + am + hp, data)
-  for (fit in list(mixed, root_cars(), hand_cars(), big_tree(5L, 100L), big_tree(4L, 0L))) {
-    for (size in list(c(7, 5), c(3.5, 2.5))) {
-      out <- on_page(plot(fit, "regions", resolution = 15, main = "title", asp = 1), size[1L], size[2L])
-      expect_identical(nrow(out), 225L)
-    }
-  }
-  on_page(expect_silent(plot(mixed, "regions", data = data, resolution = 15, legend = FALSE)))
-  out <- on_page(plot(root_iris(), "regions", data = iris, resolution = 15))
-  expect_identical(unique(out$node), 1L)
-})
-
-test_that("a plot leaves par() as it was", {
+test_that("ticks do not touch and lie within the limits", {
   on_page({
-    graphics::par(mar = c(4, 4, 3, 1))
-    before <- graphics::par(c("mar", "xpd", "mgp", "cex"))
-    plot(hand_square())
-    plot(hand_square(), "regions", resolution = 15)
-    expect_identical(graphics::par(c("mar", "xpd", "mgp", "cex")), before)
-    # Coordinates of the plot are those of the data, so points can be added.
-    expect_true(diff(graphics::par("usr")[1:2]) < 5)
+    graphics::plot.new()
+    for (room in c(0.2, 0.5, 1, 3)) {
+      for (limits in list(c(0, 1), c(-1e6, 1e6), c(0.12, 0.13), c(-3, 2000))) {
+        ticks <- fit_ticks(limits, room, 0.7)
+        expect_gte(length(ticks$at), 1L)
+        expect_true(all(ticks$at >= limits[1L] & ticks$at <= limits[2L]))
+        if (length(ticks$at) > 1L) {
+          step <- min(diff(ticks$at)) / diff(limits) * room
+          expect_true(all(graphics::strwidth(ticks$labels, "inches", 0.7) < step))
+        }
+      }
+    }
   })
 })
 
@@ -138,9 +79,19 @@ test_that("colours: enough of them, and yours if given", {
   expect_identical(lighten(c("#FF0000", "#FF0000"), c(0, 1)), c("#FFFFFF", "#FF0000"))
 })
 
+test_that("numbers are shaded from the smallest to the largest prediction", {
+  fit <- hand_cars()
+  look <- leaf_colours(fit, NULL)
+  leaf <- fit$tree$left == 0L
+  expect_identical(look$range, range(fit$tree$value[leaf, 1L]))
+  expect_identical(shade_number(c(-Inf, look$range, Inf), look$range), c(1L, 1L, 64L, 64L))
+  expect_identical(look$key[c(1L, 64L)], look$node[match(look$range, fit$tree$value[, 1L])])
+  # Without a spread there is one shade.
+  expect_identical(shade_number(c(1, 1), c(1, 1)), c(32L, 32L))
+})
+
 test_that("what cannot be drawn is refused", {
   fit <- hand_iris()
-  one <- hand_cpt(gate(1, -3), mpg ~ wt, mtcars)
   expect_snapshot({
     refusal(plot(fit, type = "region"))
     refusal(plot(fit, colour = "red"))
@@ -149,8 +100,8 @@ test_that("what cannot be drawn is refused", {
     refusal(plot(fit, legend = "top"))
     refusal(plot(fit, main = 1:2))
     refusal(plot(fit, digits = 0))
-    refusal(plot(one, "regions"))
-    refusal(plot(fit, "regions", vars = "Petal.Length"))
+    refusal(plot(fit, asp = 0))
+    refusal(plot(fit, "regions", vars = 1:2))
     refusal(plot(fit, "regions", vars = c("Petal.Length", "Species")))
     refusal(plot(fit, "regions", at = list(Petal.Depth = 1)))
     refusal(plot(fit, "regions", at = 1))
@@ -158,6 +109,13 @@ test_that("what cannot be drawn is refused", {
     refusal(plot(fit, "regions", resolution = 1))
     refusal(plot(fit, "regions", data = 1:3))
     refusal(plot(fit, "regions", data = iris[1:3]))
-    refusal(plot(fit, asp = 0))
+    refusal(plot(fit, "regions", data = iris, y = 1:3))
+    refusal(plot(fit, "regions", data = transform(iris, Petal.Width = "a")))
+    refusal(plot(fit, "nodes", node = 99))
+    refusal(plot(fit, "nodes", node = "root"))
+    refusal(plot(fit, "nodes", data = iris[1:3]))
+    refusal(plot(fit, "facets", node = 2))
+    refusal(plot(fit, "facets", image_dim = c(28, 28)))
+    refusal(plot(fit, "facets", image_dim = 4))
   })
 })
