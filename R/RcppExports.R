@@ -13,6 +13,14 @@ engine_soft <- function(tree, value, x, threads) {
     .Call(`_cptree_engine_soft`, tree, value, x, threads)
 }
 
+engine_linear <- function(models, at, x, threads) {
+    .Call(`_cptree_engine_linear`, models, at, x, threads)
+}
+
+engine_soft_linear <- function(tree, models, x, threads) {
+    .Call(`_cptree_engine_soft_linear`, tree, models, x, threads)
+}
+
 engine_evidence <- function(tree, position, x, threads) {
     .Call(`_cptree_engine_evidence`, tree, position, x, threads)
 }

@@ -76,13 +76,18 @@
 #'   weighted counts per class, or the mean), `threshold`, `first` and `facets`
 #'   (position of the first facet and number of facets). One element per facet:
 #'   `r` (weight), `intercept`, `coef` (matrix, one row per coded column). And
-#'   `lambda`, the last steepness. A row is outside a node's polytope if the sum
+#'   `lambda`, the last steepness. With `leaf_shrinkage` above 0, also that number. With
+#'   linear leaves, one element per node: `leaf_intercept`, `leaf_coef` (matrix, one row
+#'   per coded column, all 0 where the mean is as good), `leaf_low` and `leaf_high` (bounds of
+#'   the prediction) and `leaf_loss` (sum of squared residuals). A row is outside a node's
+#'   polytope if the sum
 #'   of \eqn{r \log(1 + \exp(a + x'b))}{r * log(1 + exp(a + x'b))} over its
 #'   facets, with intercept \eqn{a} and coefficients \eqn{b}, exceeds `threshold`.
 #' - `where`: node number of the leaf of every training row, named by the row
 #'   names if there are any.
 #' - `residuals`: outcome minus fitted value; for classes 1 where the class is
 #'   wrong, else 0.
+#' - `class_weights`: the factors by class as they were used, or `NULL`.
 #' - `control`: the settings, see [cpt_control()]; those left open as they were chosen.
 #' - `search`: data frame of the recipes that were tried to choose them: `recipe`,
 #'   `splits` it was judged by, mean `loss` of the held-out rows, `leaves`, `depth`,
@@ -94,6 +99,8 @@
 #' - `na`: list of `action` and `omitted`, the numbers of the rows left out.
 #' - `time`: seconds the engine took.
 #' - `version`: version of the package.
+#' - `fitted`: predictions of the training rows; only with linear leaves, where they do
+#'   not follow from `where`.
 #'
 #' @param x (*data frame, matrix, `dgCMatrix` or recipe*) The predictors; for the
 #'   formula method the formula. A sparse matrix is never made dense.
@@ -111,6 +118,14 @@
 #' @param na_action (*character*) What to do with missing values: `"fail"`,
 #'   `"omit"` or `"impute"`, see below. Failing is the default, since only you
 #'   know why a value is missing.
+#' @param class_weights (*double or* `"balanced"`) For classification: numbers above 0,
+#'   one per class and named by class, as in `c(no = 1, yes = 5)`. The case weights of
+#'   the rows of a class are multiplied by its number, everywhere in the fit: a rare
+#'   class then counts as if it were more frequent. Counts in the leaves are those of
+#'   the weighted rows, and so are predicted probabilities: they are too high for a
+#'   class that was weighted up, as with the priors of 'rpart'. `min_leaf_obs` and
+#'   `min_split_obs` count the multiplied weights. `"balanced"` gives all classes the same
+#'   total weight, with a sum as before. `NULL`: all 1.
 #' @param control (*cpt_control*) The settings, from [cpt_control()].
 #' @param seed (*integer*) Whole number from 0 to 2^53 that decides all random
 #'   choices. The same seed gives the same tree for any number of threads, and
@@ -147,11 +162,12 @@ cpt <- function(x, ...) UseMethod("cpt")
 #' @export
 cpt.formula <- function(formula, data = NULL, weights = NULL, subset = NULL,
                         na_action = c("fail", "omit", "impute"),
+                        class_weights = NULL,
                         control = cpt_control(), seed = NULL, threads = NULL,
                         verbose = NULL, ...) {
   call <- match.call()
   settings <- fit_settings(control, list(...), na_action, seed, threads, verbose,
-    names(formals(cpt.formula)))
+    names(formals(cpt.formula)), class_weights)
   weights <- rlang::enquo(weights)
   subset <- rlang::enquo(subset)
   mold <- blueprint_mold_formula(formula, data,
@@ -166,11 +182,12 @@ cpt.formula <- function(formula, data = NULL, weights = NULL, subset = NULL,
 #' @export
 cpt.data.frame <- function(x, y, weights = NULL,
                            na_action = c("fail", "omit", "impute"),
+                           class_weights = NULL,
                            control = cpt_control(), seed = NULL, threads = NULL,
                            verbose = NULL, ...) {
   call <- match.call()
   settings <- fit_settings(control, list(...), na_action, seed, threads, verbose,
-    names(formals(cpt.data.frame)))
+    names(formals(cpt.data.frame)), class_weights)
   check_y(y, names(x))
   mold <- blueprint_mold_frame(x, y, weights, settings$na_action)
   fit_mold(mold, settings, call)
@@ -180,11 +197,12 @@ cpt.data.frame <- function(x, y, weights = NULL,
 #' @export
 cpt.matrix <- function(x, y, weights = NULL,
                        na_action = c("fail", "omit", "impute"),
+                       class_weights = NULL,
                        control = cpt_control(), seed = NULL, threads = NULL,
                        verbose = NULL, ...) {
   call <- match.call()
   settings <- fit_settings(control, list(...), na_action, seed, threads, verbose,
-    names(formals(cpt.matrix)))
+    names(formals(cpt.matrix)), class_weights)
   check_y(y, colnames(x))
   mold <- blueprint_mold_matrix(x, y, weights, settings$na_action)
   fit_mold(mold, settings, call)
@@ -203,11 +221,12 @@ cpt.Matrix <- cpt.matrix
 #' @export
 cpt.recipe <- function(x, data = NULL, weights = NULL,
                        na_action = c("fail", "omit", "impute"),
+                       class_weights = NULL,
                        control = cpt_control(), seed = NULL, threads = NULL,
                        verbose = NULL, ...) {
   call <- match.call()
   settings <- fit_settings(control, list(...), na_action, seed, threads, verbose,
-    names(formals(cpt.recipe)))
+    names(formals(cpt.recipe)), class_weights)
   mold <- blueprint_mold_recipe(x, data, weights, settings$na_action)
   fit_mold(mold, settings, call)
 }

@@ -5,8 +5,9 @@
 
 # Everything about a call of cpt() that is not data, checked before the data is.
 fit_settings <- function(control, dots, na_action, seed, threads, verbose,
-                         arguments = character()) {
+                         arguments = character(), class_weights = NULL) {
   list(
+    class_weights = class_weights,
     control = control_merge(control, dots, arguments),
     na_action = check_choice(na_action, "na_action", c("fail", "omit", "impute")),
     seed = check_seed(seed),
@@ -18,12 +19,15 @@ fit_settings <- function(control, dots, na_action, seed, threads, verbose,
 fit_mold <- function(mold, settings, call) {
   resolve_kernels()
   seed <- resolve_seed(settings$seed)
+  check_leaf(settings$control$leaf, mold$task)
+  mold <- weigh_classes(mold, settings$class_weights)
   run <- function(mold, valid, control, seed) {
     options <- c(control_options(control), list(
       task = mold$task, n_classes = length(mold$levels),
       seed = seed, threads = settings$threads
     ))
-    run_engine(mold, valid, options, settings$verbose)
+    fit <- run_engine(mold, valid, options, settings$verbose)
+    finish_leaves(fit, mold, valid, control, settings$threads)
   }
   start <- proc.time()[["elapsed"]]
   found <- search_settings(mold, settings$control, seed, run)
@@ -126,9 +130,9 @@ new_cpt <- function(mold, fit, found, seed, time, call) {
     "the engine must return the leaves of its own tree" = all(fit$where %in% fit$tree$node)
   )
   where <- as.integer(fit$where)
-  residuals <- training_residuals(fit$tree, where, mold)
+  residuals <- training_residuals(fit$tree, where, mold, fit$fitted)
   names(where) <- names(residuals) <- mold$row_names
-  structure(list(
+  structure(c(list(
     call = call,
     task = mold$task,
     outcome = mold$outcome,
@@ -138,6 +142,7 @@ new_cpt <- function(mold, fit, found, seed, time, call) {
     tree = fit$tree,
     where = where,
     residuals = residuals,
+    class_weights = mold$class_weights,
     control = found$control,
     search = found$search,
     history = as.data.frame(fit$history, stringsAsFactors = FALSE),
@@ -146,22 +151,22 @@ new_cpt <- function(mold, fit, found, seed, time, call) {
     na = mold$na,
     time = time,
     version = as.character(getNamespaceVersion("cptree"))
-  ), class = "cpt")
+  ), if (!is.null(fit$fitted)) list(fitted = fit$fitted)), class = "cpt")
 }
 
 # Regression: outcome minus fitted value. Classification: 1 where the predicted
-# class of the leaf is not the row's class.
-training_residuals <- function(tree, where, mold) {
+# class of the leaf is not the row's class. `fitted`: given for linear leaves.
+training_residuals <- function(tree, where, mold, fitted = NULL) {
   leaf <- match(where, tree$node)
-  if (mold$task == "regression") return(mold$y - tree$value[leaf, 1L])
+  if (mold$task == "regression") return(mold$y - (fitted %||% node_mean(tree)[leaf]))
   class <- node_class(node_prob(tree))[leaf]
   as.double(class - 1L != mold$y)
 }
 
 # The stored call ----------------------------------------------------------------------
 
-# do.call() puts the data itself into the call. Keep names, expressions and single
-# values; put the name of the argument in place of everything else.
+# do.call() puts the data itself into the call. Keep names, expressions, single values
+# and class weights; put the name of the argument in place of everything else.
 bare_call <- function(call) {
   parts <- as.list(call)
   parts[[1L]] <- quote(cpt)
@@ -169,7 +174,7 @@ bare_call <- function(call) {
     value <- parts[[i]]
     if (is.call(value) && identical(value[[1L]], quote(`~`))) {
       parts[[i]] <- bare_tilde(value)
-    } else if (!is_small(value)) {
+    } else if (!is_small(value) && !identical(names(parts)[i], "class_weights")) {
       parts[[i]] <- as.name(names(parts)[i])
     }
   }

@@ -17,7 +17,7 @@
 #' * `residuals()`: a numeric vector with one entry per training row: for
 #'   regression, outcome minus fitted value; for classification, 1 if the
 #'   predicted class is wrong and 0 if it is right. After [prune.cpt()] some
-#'   classification residuals can be `NA`.
+#'   residuals of classes and of linear leaves can be `NA`.
 #' * `deviance()`: a number, over the rows that filled the leaves: for regression, the
 #'   weighted sum of squared residuals; for classification, minus twice the
 #'   weighted log-likelihood of the classes under the leaf probabilities.
@@ -96,9 +96,9 @@ deviance.cpt <- function(object, ...) {
   training_loss(object) * if (object$task == "classification") 2 else 1
 }
 
-# Total training loss of the hard tree: the impurity of its leaves.
+# Total training loss of the hard tree, as its leaves predict.
 training_loss <- function(object) {
-  sum(object$tree$loss[tree_leaf(object$tree)])
+  sum(node_losses(object$tree, object$task)[tree_leaf(object$tree)])
 }
 
 #' @rdname cpt-methods

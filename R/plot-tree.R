@@ -8,7 +8,7 @@ plot_data_tree <- function(x, digits) {
   leaf <- tree_leaf(tree)
   answer <- as.character(node_prediction(x))
   if (x$task == "regression") {
-    answer <- vapply(tree$value[, 1L], format, "", digits = digits)
+    answer <- vapply(node_mean(tree), format, "", digits = digits)
   }
   facets <- paste0(tree$facets, ifelse(tree$facets == 1L, " facet", " facets"))
   data.frame(
@@ -109,7 +109,7 @@ leaf_marks <- function(node, part, from, to, xmin, xmax, n = NA_integer_) {
 
 leaf_predictions <- function(x) {
   leaf <- tree_leaf(x$tree)
-  value <- x$tree$value[leaf, 1L]
+  value <- node_mean(x$tree)[leaf]
   leaf_marks(x$tree$node[leaf], "prediction", value, value, 0, 1)
 }
 

@@ -187,7 +187,7 @@ leaf_colours <- function(x, palette) {
   }
   if (is.null(palette)) palette <- grDevices::hcl.colors(64L, "viridis")
   out <- list(key = grDevices::colorRampPalette(palette)(64L), range = value_range(x))
-  out$node <- shade(x$tree$value[, 1L], out)
+  out$node <- shade(node_mean(x$tree), out)
   out
 }
 

@@ -16,6 +16,14 @@
 #' the class as in `type = "class"`, or the mean. Types `"class"` and `"prob"` of a
 #' regression tree are errors.
 #'
+#' A leaf answers with the shares of the classes among its training rows, or with their
+#' mean. With `leaf_shrinkage` above 0 (see [cpt_control()]) it answers with a mixture of
+#' these and those of the nodes above it, in all types and in [fitted()],
+#' [residuals()], [print()] and [as.data.frame()] alike; the predicted class is then
+#' the one of the largest shrunk probability. With `leaf = "linear"` a leaf answers with its
+#' linear model, kept within the range of the outcomes of its training rows widened by
+#' a tenth on both sides; training rows are then predicted by what the fit recorded.
+#'
 #' The hard tree (default) sends a row to one leaf. The soft tree, `soft = TRUE`,
 #' sends it to every leaf with the probability that the gates of the last training
 #' step give, and averages the leaves.
@@ -39,9 +47,10 @@
 #' @return With `n` rows:
 #' * `"class"`: a factor of length `n` with the levels of the outcome;
 #' * `"prob"`: a numeric matrix with `n` rows and one column per level, named;
-#'   weighted shares of the training rows of the leaf;
-#' * `"response"`: for regression, a numeric vector of leaf means; for
-#'   classification, as `"class"`;
+#'   weighted shares of the training rows of the leaf (weighted also by
+#'   `class_weights`, if these were given to [cpt()]);
+#' * `"response"`: for regression, a numeric vector of leaf means or of what linear
+#'   leaves predict; for classification, as `"class"`;
 #' * `"node"`: an integer vector of leaf numbers, as in [as.data.frame.cpt()];
 #' * `"path"`: an integer matrix with `n` rows and one column per depth from 0 to the
 #'   depth of the tree: node numbers from the root to the leaf, then `NA`.
@@ -68,7 +77,7 @@ predict.cpt <- function(object, newdata,
   threads <- resolve_threads(threads)
   if (missing(newdata) && !new_data$given) {
     at <- where_position(object)
-    return(answer_rows(object, type, at, names(object$where)))
+    return(answer_rows(object, type, at, names(object$where), object$fitted))
   }
   if (new_data$given) newdata <- new_data$value
   check_newdata(newdata)
@@ -79,7 +88,10 @@ predict.cpt <- function(object, newdata,
   }
   at <- route_rows(object$tree, forged$x, threads)
   at[gone] <- NA
-  answer_rows(object, type, at, forged$row_names)
+  mean <- if (as_answer(type, object$task) == "mean") {
+    leaf_values(object$tree, at, forged$x, threads)
+  }
+  answer_rows(object, type, at, forged$row_names, mean)
 }
 
 # Checks ----------------------------------------------------------------------
@@ -157,12 +169,13 @@ check_newdata <- function(newdata) {
 # Answers ---------------------------------------------------------------------
 
 # `at`: position of the leaf of each row in the tree vectors, NA for "no answer".
-answer_rows <- function(object, type, at, row_names) {
+# `mean`: the prediction of each row, where it does not follow from `at`.
+answer_rows <- function(object, type, at, row_names, mean = NULL) {
   tree <- object$tree
   switch(as_answer(type, object$task),
     class = name_rows(factor_of(node_class(node_prob(tree))[at], object), row_names),
     prob = name_prob(node_prob(tree)[at, , drop = FALSE], object, row_names),
-    mean = name_rows(tree$value[at, 1L], row_names),
+    mean = name_rows(mean %||% node_mean(tree)[at], row_names),
     node = name_rows(tree$node[at], row_names),
     path = {
       path <- node_paths(tree)[at, , drop = FALSE]
@@ -175,8 +188,12 @@ answer_rows <- function(object, type, at, row_names) {
 # `gone`: rows whose answer is NA.
 answer_soft <- function(object, type, x, row_names, gone, threads) {
   tree <- object$tree
-  value <- if (object$task == "regression") tree$value else node_prob(tree)
-  out <- engine_soft(tree, value, x, threads)
+  out <- if (tree_linear(tree)) {
+    as.matrix(engine_soft_linear(tree, tree, x, threads))
+  } else {
+    value <- if (object$task == "regression") as.matrix(node_mean(tree)) else node_prob(tree)
+    engine_soft(tree, value, x, threads)
+  }
   out[gone, ] <- NA
   switch(as_answer(type, object$task),
     class = name_rows(factor_of(soft_class(out), object), row_names),

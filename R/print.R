@@ -103,7 +103,7 @@ node_lines <- function(x, splits, digits) {
   number <- function(v) vapply(v, format, "", digits = digits)
   if (x$task == "regression") {
     spread <- sqrt(tree$loss / pmax(tree$weight, 1e-300))
-    answer <- paste0(number(tree$value[, 1L]), " (", number(signif(spread, digits)), ")")
+    answer <- paste0(number(node_mean(tree)), " (", number(signif(spread, digits)), ")")
     answer <- paste0(answer, linear_leaves(x, digits))
   } else {
     prob <- node_prob(tree)

@@ -16,7 +16,8 @@ rpart::prune
 #'
 #' Facets are not trained again. Leaves keep the statistics stored at fit time.
 #'
-#' `residuals` of a regression tree are exact. The residual of a classified row
+#' `residuals` of a regression tree are exact, except that with linear leaves those of rows
+#' whose leaf has changed are `NA`, and so are their fitted values. The residual of a classified row
 #' only says whether it was right. After pruning it is kept wherever it follows
 #' from that: rows that were right, rows whose predicted class stays, and all rows
 #' when there are two classes. It is `NA` for the other rows, and a message says
@@ -191,6 +192,9 @@ cut_tree <- function(tree, cut) {
   tree$r <- tree$r[kept_facets]
   tree$intercept <- tree$intercept[kept_facets]
   tree$coef <- tree$coef[, kept_facets, drop = FALSE]
+  models <- intersect(c("leaf_intercept", "leaf_low", "leaf_high", "leaf_loss"), names(tree))
+  tree[models] <- lapply(tree[models], function(x) x[keep])
+  if (tree_linear(tree)) tree$leaf_coef <- tree$leaf_coef[, keep, drop = FALSE]
   tree
 }
 
@@ -217,10 +221,28 @@ cut_cpt <- function(object, cut) {
   object$tree <- new
   object$where <- stats::setNames(home[from], names(object$where))
   to <- node_position(new, object$where)
+  if (tree_linear(new)) return(forget_fitted(object, old$node[from] != new$node[to]))
   object$residuals <- if (object$task == "regression") {
-    object$residuals + old$value[from, 1L] - new$value[to, 1L]
+    object$residuals + node_mean(old)[from] - node_mean(new)[to]
   } else {
     pruned_errors(object, node_class(node_prob(old))[from], node_class(node_prob(new))[to])
+  }
+  object
+}
+
+# What the model of another node says of a row takes the row to know.
+forget_fitted <- function(object, moved) {
+  lost <- sum(moved & !is.na(object$residuals))
+  object$residuals[moved] <- NA
+  object$fitted[moved] <- NA
+  if (lost) {
+    cpt_inform(c(
+      "{lost} residual{?s} {?is/are} now {.code NA}.",
+      i = paste(
+        "The linear model of {cli::qty(lost)}{?this row/these rows} has changed,",
+        "and the data are not stored; {.fn predict} with the data has the new predictions."
+      )
+    ))
   }
   object
 }

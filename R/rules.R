@@ -119,10 +119,11 @@ check_rule_size <- function(tree, max_terms, condition, most = 2e6) {
 leaf_quality <- function(fit, leaf) {
   tree <- fit$tree
   if (fit$task == "regression") {
-    return(data.frame(rmse = sqrt(tree$loss[leaf] / pmax(tree$weight[leaf], 1e-300))))
+    loss <- node_losses(tree, fit$task)[leaf]
+    return(data.frame(rmse = sqrt(loss / pmax(tree$weight[leaf], 1e-300))))
   }
-  prob <- node_prob(tree)[leaf, , drop = FALSE]
-  data.frame(accuracy = prob[cbind(seq_along(leaf), node_class(prob))])
+  class <- node_class(node_prob(tree))[leaf]
+  data.frame(accuracy = node_share(tree)[cbind(leaf, class)])
 }
 
 # What a linear leaf predicts; NULL for trees that predict means.

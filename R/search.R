@@ -82,10 +82,10 @@ summarise_trials <- function(tried, names) {
 # leaf, or squared error.
 judge_tree <- function(mold, valid, fit) {
   leaf <- match(fit$where[valid], fit$tree$node)
-  value <- fit$tree$value
+  value <- shrunk_counts(fit$tree)
   y <- mold$y[valid]
   loss <- if (mold$task == "regression") {
-    (y - value[leaf, 1L])^2
+    (y - (fit$fitted[valid] %||% value[leaf, 1L]))^2
   } else {
     -log(((value + 1 / ncol(value)) / (rowSums(value) + 1))[cbind(leaf, y + 1)])
   }

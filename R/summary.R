@@ -90,7 +90,7 @@ training_error <- function(object) {
   tree <- object$tree
   leaf <- tree_leaf(tree)
   weight <- tree$weight[1L]
-  if (object$task == "regression") return(sqrt(sum(tree$loss[leaf]) / weight))
+  if (object$task == "regression") return(sqrt(training_loss(object) / weight))
   best <- tree$value[cbind(which(leaf), node_class(node_prob(tree))[leaf])]
   1 - sum(best) / weight
 }
@@ -127,7 +127,7 @@ held_out_rows <- function(object) {
   all <- vapply(seq_along(leaf), function(i) sum(each[which(at == i)]), 0)
   best <- node_class(node_prob(tree))[leaf]
   trained <- if (regression) {
-    tree$loss[leaf]
+    node_losses(tree, object$task)[leaf]
   } else {
     tree$weight[leaf] - tree$value[cbind(leaf, best)]
   }
@@ -162,10 +162,11 @@ leaf_calibration <- function(object, held) {
   tree <- object$tree
   leaf <- which(tree_leaf(tree))
   prob <- node_prob(tree)
-  sure <- prob[cbind(leaf, node_class(prob)[leaf])]
+  best <- cbind(leaf, node_class(prob)[leaf])
+  sure <- prob[best]
   if (is.null(held) || anyNA(held$error)) {
-    return(bin_confidence(sure, tree$weight[leaf], sure * tree$weight[leaf], "training",
-      tree$n[leaf]))
+    right <- node_share(tree)[best] * tree$weight[leaf]
+    return(bin_confidence(sure, tree$weight[leaf], right, "training", tree$n[leaf]))
   }
   bin_confidence(sure, held$rows, held$rows - held$error, "held out")
 }

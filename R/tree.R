@@ -16,23 +16,11 @@ tree_depth <- function(tree) max(tree$depth)
 # Position of the node of each heap id, with 0 for "no such node".
 node_position <- function(tree, id) match(id, tree$node, nomatch = 0L)
 
-# Class probabilities of every node. A node that only rows of weight zero reach
-# has no counts: it takes its parent's, which come first in preorder.
-node_prob <- function(tree) {
-  total <- rowSums(tree$value)
-  prob <- tree$value / total
-  for (i in which(!(total > 0))) {
-    up <- node_position(tree, tree$parent[i])
-    prob[i, ] <- if (up) prob[up, ] else 1 / ncol(prob)
-  }
-  prob
-}
-
 # The predicted class (1-based code; ties go to the first level) or mean.
 node_class <- function(prob) max.col(prob, ties.method = "first")
 
 node_prediction <- function(object) {
-  if (object$task == "regression") return(object$tree$value[, 1L])
+  if (object$task == "regression") return(node_mean(object$tree))
   factor_of(node_class(node_prob(object$tree)), object)
 }
 
@@ -72,7 +60,9 @@ route_rows <- function(tree, x, threads) engine_route(tree, x, threads)
 #'   `NA` for a leaf),
 #' * `threshold` (evidence above which a row is outside, `NA` for a leaf),
 #'   `facets` (0 for a leaf), `nonzero` (coefficients of these facets that are not 0),
-#' * `prediction` (factor or number),
+#' * `prediction` (factor or number; of a leaf with a linear model, the mean),
+#' * only with linear leaves, `terms` (coefficients of the leaf's linear model that are
+#'   not 0; 0 for a leaf that predicts its mean, and for an inner node),
 #' * for classification, one column `prob_<level>` per class.
 #' @seealso [coef.cpt()] for the facets, [predict.cpt()] for `type = "node"`.
 #' @examples
@@ -92,6 +82,7 @@ as.data.frame.cpt <- function(x, row.names = NULL, optional = FALSE, ...) {
     gain = node_gain(tree), threshold = tree$threshold, facets = tree$facets,
     nonzero = node_nonzero(tree), prediction = node_prediction(x)
   )
+  if (tree_linear(tree)) out$terms <- ifelse(leaf, node_terms(tree), 0L)
   if (x$task == "regression") return(out)
   prob <- node_prob(tree)
   colnames(prob) <- paste0("prob_", x$levels)
@@ -105,6 +96,8 @@ node_gain <- function(tree) {
     tree$loss[tree$right[inner]]
   gain
 }
+
+node_terms <- function(tree) as.integer(colSums(tree$leaf_coef != 0))
 
 node_nonzero <- function(tree) {
   out <- integer(length(tree$node))
@@ -141,7 +134,7 @@ facet_home <- function(tree) {
 #' bound. With one facet the bound is the whole rule.
 #'
 #' @param object *A `cpt` object*, as returned by [cpt()].
-#' @param node *Whole numbers*: inner nodes to show. The default `NULL` shows all.
+#' @param node *Whole numbers*: nodes to show. The default `NULL` shows all inner nodes.
 #' @param ... *Not used*; anything given is an error.
 #' @return A list with one numeric matrix per inner node, named by node number,
 #'   in preorder; for a single `node`, its matrix. A matrix has one row per
@@ -154,6 +147,11 @@ facet_home <- function(tree) {
 #'
 #'   A tree without splits gives an empty list. The node's threshold is the
 #'   attribute `"threshold"` of its matrix.
+#'
+#'   For a leaf of a tree with linear leaves (`leaf = "linear"` in [cpt_control()]), a numeric
+#'   vector: `(Intercept)` and one coefficient per encoded predictor, as the leaf predicts
+#'   with them (after `leaf_shrinkage`); all 0 for a leaf that predicts its mean. Its
+#'   attribute `"range"` has the smallest and the largest prediction of the leaf.
 #' @examples
 #' fit <- cpt(Species ~ ., iris, max_depth = 2, max_facets = 2, seed = 1)
 #' coef(fit, node = 1)
@@ -167,22 +165,28 @@ coef.cpt <- function(object, node = NULL, ...) {
   if (is.null(node)) {
     node <- inner
   } else {
-    check_inner_nodes(node, inner)
+    check_inner_nodes(node, inner, if (tree_linear(tree)) tree$node)
   }
   columns <- encoded_columns(object)
-  out <- lapply(node_position(tree, node), node_matrix, tree = tree, columns = columns)
+  out <- lapply(node_position(tree, node), function(i) {
+    if (tree_leaf(tree)[i]) leaf_vector(i, tree, columns) else node_matrix(i, tree, columns)
+  })
   names(out) <- as.character(node)
   if (length(node) == 1L && !missing(node)) out[[1L]] else out
 }
 
-check_inner_nodes <- function(node, inner) {
+# `known`: nodes that have something to show, if that is more than the inner nodes.
+check_inner_nodes <- function(node, inner, known = NULL) {
   if (!is.numeric(node) || !length(node) || anyNA(node)) {
     cpt_abort(
       "{.arg node} must be numbers of inner nodes, not {describe(node)}.",
       class = "cpt_error_argument"
     )
   }
-  wrong <- setdiff(node, inner)
+  wrong <- setdiff(node, known %||% inner)
+  if (length(wrong) && !is.null(known)) {
+    cpt_abort("This tree has no {cli::qty(length(wrong))}node{?s} {wrong}.")
+  }
   if (length(wrong)) {
     have <- if (length(inner)) {
       "Inner nodes of this tree: {inner}."
@@ -209,6 +213,14 @@ node_matrix <- function(i, tree, columns) {
     paste0("facet", seq_along(at)), c("(weight)", "(bound)", "(Intercept)", columns)
   )
   attr(out, "threshold") <- tree$threshold[i]
+  out
+}
+
+# The linear model of the leaf at position i.
+leaf_vector <- function(i, tree, columns) {
+  out <- c(tree$leaf_intercept[i], tree$leaf_coef[, i])
+  names(out) <- c("(Intercept)", columns)
+  attr(out, "range") <- c(tree$leaf_low[i], tree$leaf_high[i])
   out
 }
 

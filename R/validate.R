@@ -23,6 +23,7 @@ validate_cpt <- function(object) {
   validate_structure(object$tree)
   validate_facets(object$tree, n_encoded(object))
   validate_value(object$tree, object$task, classes)
+  validate_leaves(object$tree, object$task, n_encoded(object))
   validate_rows(object)
   invisible(object)
 }
@@ -203,6 +204,36 @@ validate_value <- function(tree, task, classes) {
   }
 }
 
+# Linear models and shrinkage: absent, or whole.
+validate_leaves <- function(tree, task, columns) {
+  shrinkage <- tree$leaf_shrinkage
+  if (!is.null(shrinkage) && !(is.double(shrinkage) && length(shrinkage) == 1L &&
+      is.finite(shrinkage) && shrinkage >= 0)) {
+    bad_model("{.code tree$leaf_shrinkage} is not one number of at least 0")
+  }
+  fields <- c("leaf_intercept", "leaf_coef", "leaf_low", "leaf_high", "leaf_loss")
+  lost <- setdiff(fields, names(tree))
+  if (length(lost) == length(fields)) return(invisible())
+  if (length(lost)) {
+    lost <- paste0("tree$", lost)
+    bad_model("{.code {lost}} {?is/are} missing")
+  }
+  if (task == "classification") bad_model("a classification tree has linear leaves")
+  size <- length(tree$node)
+  if (!identical(dim(tree$leaf_coef), c(columns, size))) {
+    bad_model("{.code tree$leaf_coef} is not a matrix of {columns} x {size}")
+  }
+  for (field in fields) {
+    x <- tree[[field]]
+    if (!is.double(x) || (field != "leaf_coef" && length(x) != size) || !all_finite(x)) {
+      bad_model("{.code tree${field}} is not finite numbers, one for each node")
+    }
+  }
+  if (any(tree$leaf_low > tree$leaf_high)) {
+    bad_model("the lowest prediction of a leaf is above its highest")
+  }
+}
+
 validate_rows <- function(object) {
   nobs <- object$nobs
   if (!is.numeric(nobs) || length(nobs) != 1L || is.na(nobs) || nobs < 1) {
@@ -213,6 +244,10 @@ validate_rows <- function(object) {
   }
   if (!is.numeric(object$residuals) || length(object$residuals) != nobs) {
     bad_model("{.code residuals} is not numeric with one entry per training row")
+  }
+  if (tree_linear(object$tree) &&
+      (!is.numeric(object$fitted) || length(object$fitted) != nobs)) {
+    bad_model("{.code fitted} is not numeric with one entry per training row")
   }
 }
 

@@ -51,6 +51,32 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// engine_linear
+Rcpp::NumericVector engine_linear(Rcpp::List models, Rcpp::IntegerVector at, SEXP x, int threads);
+RcppExport SEXP _cptree_engine_linear(SEXP modelsSEXP, SEXP atSEXP, SEXP xSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type models(modelsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type at(atSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(engine_linear(models, at, x, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// engine_soft_linear
+Rcpp::NumericVector engine_soft_linear(Rcpp::List tree, Rcpp::List models, SEXP x, int threads);
+RcppExport SEXP _cptree_engine_soft_linear(SEXP treeSEXP, SEXP modelsSEXP, SEXP xSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type tree(treeSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type models(modelsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(engine_soft_linear(tree, models, x, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // engine_evidence
 Rcpp::NumericMatrix engine_evidence(Rcpp::List tree, int position, SEXP x, int threads);
 RcppExport SEXP _cptree_engine_evidence(SEXP treeSEXP, SEXP positionSEXP, SEXP xSEXP, SEXP threadsSEXP) {
@@ -110,6 +136,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_cptree_engine_fit", (DL_FUNC) &_cptree_engine_fit, 6},
     {"_cptree_engine_route", (DL_FUNC) &_cptree_engine_route, 3},
     {"_cptree_engine_soft", (DL_FUNC) &_cptree_engine_soft, 4},
+    {"_cptree_engine_linear", (DL_FUNC) &_cptree_engine_linear, 4},
+    {"_cptree_engine_soft_linear", (DL_FUNC) &_cptree_engine_soft_linear, 4},
     {"_cptree_engine_evidence", (DL_FUNC) &_cptree_engine_evidence, 4},
     {"_cptree_engine_kernels", (DL_FUNC) &_cptree_engine_kernels, 1},
     {"_cptree_libsvm_open", (DL_FUNC) &_cptree_libsvm_open, 2},

@@ -194,6 +194,7 @@ cpt::Options read_options(const Rcpp::List& list) {
   o.min_gain = field<double>(list, "min_gain");
   o.starts = field<int>(list, "starts");
   o.choose_size = field<bool>(list, "choose_size");
+  o.leaf = field<std::string>(list, "leaf");
   o.standardize = field<std::string>(list, "standardize");
   o.grow_epochs = field<int>(list, "grow_epochs");
   o.grow_min_steps = field<int>(list, "grow_min_steps");
@@ -292,6 +293,31 @@ cpt::Tree read_tree(const Rcpp::List& list, int cols) {
   return t;
 }
 
+// The linear models join the vectors of the tree; constant leaves have none.
+void write_models(const cpt::LeafModels& m, Rcpp::List& tree) {
+  if (m.empty()) return;
+  Rcpp::NumericMatrix coef(m.cols, static_cast<int>(m.intercept.size()));
+  std::copy(m.coef.begin(), m.coef.end(), coef.begin());
+  tree["leaf_intercept"] = m.intercept;
+  tree["leaf_coef"] = coef;
+  tree["leaf_low"] = m.low;
+  tree["leaf_high"] = m.high;
+}
+
+cpt::LeafModels read_models(const Rcpp::List& list, int cols) {
+  cpt::LeafModels m;
+  const Rcpp::NumericMatrix coef = field<Rcpp::NumericMatrix>(list, "leaf_coef");
+  m.cols = cols;
+  m.intercept = field<std::vector<double>>(list, "leaf_intercept");
+  m.low = field<std::vector<double>>(list, "leaf_low");
+  m.high = field<std::vector<double>>(list, "leaf_high");
+  m.coef.assign(coef.begin(), coef.end());
+  const std::size_t n = m.intercept.size();
+  if (coef.nrow() != cols || m.coef.size() != n * cols || m.low.size() != n || m.high.size() != n)
+    throw cpt::Error("the linear models do not fit together");
+  return m;
+}
+
 Rcpp::List write_history(const std::vector<cpt::Record>& history) {
   std::vector<std::string> stage;
   std::vector<int> epoch;
@@ -336,7 +362,9 @@ Rcpp::List engine_fit(SEXP x, Rcpp::NumericVector y, Rcpp::NumericVector weights
   run.wait(on_tick);
   std::vector<int> where(result.where.size());
   for (std::size_t i = 0; i < where.size(); ++i) where[i] = result.tree.node[result.where[i]];
-  return Rcpp::List::create(Rcpp::_["tree"] = write_tree(result.tree), Rcpp::_["where"] = where,
+  Rcpp::List tree = write_tree(result.tree);
+  write_models(result.models, tree);
+  return Rcpp::List::create(Rcpp::_["tree"] = tree, Rcpp::_["where"] = where,
                             Rcpp::_["history"] = write_history(result.history),
                             Rcpp::_["columns"] = write_columns(result.columns));
 }
@@ -367,6 +395,38 @@ Rcpp::NumericMatrix engine_soft(Rcpp::List tree, Rcpp::NumericMatrix value, SEXP
   });
   run.wait(R_NilValue);
   return by_rows(out, view.rows, width);
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector engine_linear(Rcpp::List models, Rcpp::IntegerVector at, SEXP x, int threads) {
+  const cpt::MatrixView view = view_matrix(x);
+  const cpt::LeafModels m = read_models(models, view.cols);
+  if (at.size() != view.rows) throw cpt::Error("every row needs the position of its node");
+  for (int v : at)
+    if (v < 1 || v > static_cast<int>(m.intercept.size()))
+      throw cpt::Error("a position is not that of a node");
+  const std::vector<int> node = zero_based(Rcpp::as<std::vector<int>>(at));
+  std::vector<double> out;
+  EngineRun run(threads, [&](const cpt::Hooks& hooks) {
+    out = cpt::linear_values(m, node, cpt::Rows(view), hooks);
+  });
+  run.wait(R_NilValue);
+  return Rcpp::wrap(out);
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector engine_soft_linear(Rcpp::List tree, Rcpp::List models, SEXP x, int threads) {
+  const cpt::MatrixView view = view_matrix(x);
+  const cpt::Tree t = read_tree(tree, view.cols);
+  const cpt::LeafModels m = read_models(models, view.cols);
+  if (static_cast<int>(m.intercept.size()) != t.size())
+    throw cpt::Error("there must be one linear model a node");
+  std::vector<double> out;
+  EngineRun run(threads, [&](const cpt::Hooks& hooks) {
+    out = cpt::soft_linear(t, m, cpt::Rows(view), hooks);
+  });
+  run.wait(R_NilValue);
+  return Rcpp::wrap(out);
 }
 
 // [[Rcpp::export(rng = false)]]

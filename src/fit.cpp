@@ -12,6 +12,8 @@ void check(const FitInput& in) {
   if (n == 0 || in.x.cols == 0) throw Error("the data have no rows or no columns");
   if (in.y.size() != n || in.weight.size() != n || in.valid.size() != n)
     throw Error("outcome, weights and validation marks must have one value a row");
+  if (in.options.leaf == "linear" && in.options.task != "regression")
+    throw Error("linear leaves need a regression");
   if (in.options.task == "classification")
     for (double y : in.y)
       if (!(y >= 0 && y < in.options.n_classes)) throw Error("a class code is out of range");
@@ -53,6 +55,9 @@ FitResult fit(const FitInput& in, const Hooks& hooks) {
   refine(problem, nodes);
   shrink(problem, nodes);
   result.tree = finish(problem, nodes, rows, result.where);
+  if (in.options.leaf == "linear")
+    result.models = fit_leaf_models(result.tree, result.where, training,
+                                    {rows, data.scaling(), in.y, in.weight}, hooks);
   return result;
 }
 

@@ -1,6 +1,6 @@
 // fit.h: the whole fit: grow() a tree greedily, refine() all splits together,
 // shrink() them to the facets worth their price, finish() it as a hard tree in the
-// user's units.
+// user's units, and if asked fit linear models in its nodes.
 #ifndef CPT_FIT_H
 #define CPT_FIT_H
 
@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "leaf_model.h"
 #include "options.h"
 #include "prior.h"
 #include "task.h"
@@ -64,6 +65,7 @@ struct FitResult {
   std::vector<int> where;  // position of the leaf of every row
   std::vector<Record> history;
   Columns columns;  // of the training rows
+  LeafModels models;  // empty for constant leaves
 };
 
 FitResult fit(const FitInput& input, const Hooks& hooks);

@@ -23,6 +23,7 @@ struct Options {
   double min_gain = 0;
   int starts = 1;
   bool choose_size = false;
+  std::string leaf;  // "constant", "linear"
 
   // training
   std::string standardize;  // "columns", "matrix", "none"

@@ -21,19 +21,20 @@ void for_each_row(const Rows& rows, const Hooks& hooks,
   });
 }
 
-void add_below(const Tree& tree, const std::vector<double>& value, int width, const RowView& x,
-               int v, double reach, double* out) {
+// visit(leaf, P(leaf | x)) for the leaves below v, which is reached with probability `reach`.
+template <class Visit>
+void visit_below(const Tree& tree, const RowView& x, int v, double reach, const Visit& visit) {
   if (reach <= 0) return;
   if (tree.is_leaf(v)) {
-    for (int c = 0; c < width; ++c) out[c] += reach * value[static_cast<std::size_t>(v) * width + c];
+    visit(v, reach);
     return;
   }
   double g = 0;
   for (int f = tree.first[v]; f < tree.first[v] + tree.facets[v]; ++f)
     g += facet_evidence(tree, f, x);
   const double right = 1.0 / (1.0 + std::exp(-tree.lambda * (g - tree.threshold[v])));
-  add_below(tree, value, width, x, tree.left[v], reach * (1 - right), out);
-  add_below(tree, value, width, x, tree.right[v], reach * right, out);
+  visit_below(tree, x, tree.left[v], reach * (1 - right), visit);
+  visit_below(tree, x, tree.right[v], reach * right, visit);
 }
 
 }  // namespace
@@ -42,7 +43,20 @@ std::vector<double> soft_values(const Tree& tree, const std::vector<double>& val
                                 const Rows& rows, const Hooks& hooks) {
   std::vector<double> out(static_cast<std::size_t>(rows.size()) * width, 0.0);
   for_each_row(rows, hooks, [&](int i, const RowView& x) {
-    add_below(tree, value, width, x, 0, 1.0, out.data() + static_cast<std::size_t>(i) * width);
+    double* sum = out.data() + static_cast<std::size_t>(i) * width;
+    visit_below(tree, x, 0, 1.0, [&](int v, double reach) {
+      for (int c = 0; c < width; ++c)
+        sum[c] += reach * value[static_cast<std::size_t>(v) * width + c];
+    });
+  });
+  return out;
+}
+
+std::vector<double> soft_linear(const Tree& tree, const LeafModels& models, const Rows& rows,
+                                const Hooks& hooks) {
+  std::vector<double> out(rows.size(), 0.0);
+  for_each_row(rows, hooks, [&](int i, const RowView& x) {
+    visit_below(tree, x, 0, 1.0, [&](int v, double reach) { out[i] += reach * models.value(v, x); });
   });
   return out;
 }

@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "leaf_model.h"
 #include "tree.h"
 
 namespace cpt {
@@ -14,6 +15,10 @@ namespace cpt {
 // sigmoid(lambda (g - g0)). `value` is nodes x width.
 std::vector<double> soft_values(const Tree& tree, const std::vector<double>& value, int width,
                                 const Rows& rows, const Hooks& hooks);
+
+// The same for one linear model a leaf: sum over leaves of P(leaf | x) model[leaf](x).
+std::vector<double> soft_linear(const Tree& tree, const LeafModels& models, const Rows& rows,
+                                const Hooks& hooks);
 
 // rows x facets of node v: r_k softplus(x'b_k + a_k)
 std::vector<double> node_evidence(const Tree& tree, int v, const Rows& rows, const Hooks& hooks);

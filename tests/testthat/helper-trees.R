@@ -180,3 +180,45 @@ on_page <- function(expr, width = 7, height = 5) {
   })
   force(expr)
 }
+
+# A hand-made tree with linear models in all nodes: `coef` has one column per node.
+with_models <- function(fit, coef, intercept, low = -1e6, high = 1e6) {
+  size <- length(fit$tree$node)
+  fit$tree$leaf_coef <- coef
+  fit$tree$leaf_intercept <- as.double(intercept)
+  fit$tree$leaf_low <- rep_len(as.double(low), size)
+  fit$tree$leaf_high <- rep_len(as.double(high), size)
+  fit$tree$leaf_loss <- fit$tree$loss
+  fit$fitted <- rep(0, fit$nobs)
+  fit
+}
+
+# Ridge regression with a free intercept, penalty on columns scaled by `sd`: normal
+# equations, nothing else. Returns c(intercept, coefficients) in the units of x.
+plain_ridge <- function(x, y, w, lambda, sd) {
+  z <- cbind(1, sweep(x, 2L, sd, "/"))
+  b <- solve(crossprod(z, w * z) + diag(c(0, rep(lambda, ncol(x)))), crossprod(z, w * y))
+  drop(b) / c(1, sd)
+}
+
+# The documented choice of a node's model by brute force: a fit for every penalty and
+# every unit of weight left out.
+plain_leaf <- function(x, y, w, sd) {
+  x <- unname(x)
+  mean <- colSums(w * x) / sum(w)
+  trace <- sum(w * sweep(sweep(x, 2L, mean), 2L, sd, "/")^2)
+  lambda <- trace * 10^seq(-6, 1, by = 0.5)
+  error <- function(predict) {
+    vapply(seq_along(y), function(i) y[i] - predict(replace(w, i, w[i] - min(1, w[i])), i), 0)
+  }
+  constant <- error(function(v, i) sum(v * y) / sum(v))
+  ridge <- vapply(lambda, function(l) {
+    error(function(v, i) sum(c(1, x[i, ]) * plain_ridge(x, y, v, l, sd)))
+  }, double(length(y)))
+  best <- which.min(colSums(w * ridge^2))
+  gain <- constant^2 - ridge[, best]^2
+  mean_gain <- sum(w * gain) / sum(w)
+  spread <- sum(w * (gain - mean_gain)^2) / sum(w)
+  if (mean_gain <= sqrt(spread / sum(w))) return(c(sum(w * y) / sum(w), 0 * sd))
+  plain_ridge(x, y, w, lambda[best], sd)
+}

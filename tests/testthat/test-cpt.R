@@ -83,7 +83,7 @@ test_that("wrong calls say what to do", {
     cpt(d, "y")
     cpt(as.matrix(d["num"]))
     cpt(y ~ ., d, maxdepth = 4)
-    cpt(y ~ ., d, NULL, NULL, "fail", cpt_control(), 1, 1, FALSE, 4)
+    cpt(y ~ ., d, NULL, NULL, "fail", NULL, cpt_control(), 1, 1, FALSE, 4)
     cpt(y ~ ., d, max_depth = 0.5)
     cpt(y ~ ., d, na_action = "impte")
     cpt(y ~ ., d, control = 4)

@@ -2,7 +2,7 @@ test_that("the object has the documented parts", {
   fit <- cpt(Species ~ ., iris, control = quick(), seed = 3)
   expect_s3_class(fit, "cpt", exact = TRUE)
   expect_named(fit, c("call", "task", "outcome", "levels", "blueprint", "predictors", "tree", "where",
-    "residuals", "control", "search", "history", "seed", "nobs", "na", "time", "version"))
+    "residuals", "class_weights", "control", "search", "history", "seed", "nobs", "na", "time", "version"))
   expect_identical(fit$task, "classification")
   expect_identical(fit$outcome, "Species")
   expect_identical(fit$levels, levels(iris$Species))

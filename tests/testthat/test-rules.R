@@ -278,10 +278,9 @@ test_that("a matrix is matched in blocks of rows", {
 })
 
 test_that("linear leaves are written out", {
-  fit <- hand_cars()
-  fit$tree$leaf_coef <- matrix(0, 2L, 5L)
-  fit$tree$leaf_coef[, 3L] <- c(-5.25, 0.01)
-  fit$tree$leaf_intercept <- c(0, 0, 37, 30.88, 16.76)
+  coef <- matrix(0, 2L, 5L)
+  coef[, 3L] <- c(-5.25, 0.01)
+  fit <- with_models(hand_cars(), coef, c(0, 0, 37, 30.88, 16.76))
   rules <- cpt_rules(fit)
   expect_identical(rules$model, c("-5.25 wt + 0.01 hp + 37", "30.9", "16.8"))
   expect_match(format(rules), "Leaf 4: -5.25 wt + 0.01 hp + 37 (7 rows", fixed = TRUE, all = FALSE)
