@@ -152,6 +152,15 @@
 #'   weights = speed, seed = 1)
 #' nobs(fit)
 #'
+#' # linear models in the leaves
+#' fit <- cpt(dist ~ speed, cars, max_depth = 1, leaf = "linear", search = FALSE, seed = 1)
+#' fit
+#'
+#' # a rare class weighted up
+#' fit <- cpt(Species ~ ., iris[1:110, ], max_depth = 2, max_facets = 2,
+#'   class_weights = "balanced", search = FALSE, seed = 1)
+#' fit$class_weights
+#'
 #' # predictors and outcome apart; also with a matrix or a sparse matrix
 #' fit <- cpt(iris[1:4], iris$Species, max_depth = 2, max_facets = 4, seed = 1)
 #' table(predict(fit, iris), iris$Species)
