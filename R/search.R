@@ -12,7 +12,7 @@ recipes <- list(
     dropout = 0, ridge = 0, prior_weight = 1, a_beta = 2),
   smooth = list(max_depth = 6, max_facets = 16, min_leaf_obs = 7, lambda_end = 2,
     dropout = 0, ridge = 0.3, prior_weight = 0.2, a_beta = 1),
-  cautious = list(max_depth = 5, max_facets = 16, min_leaf_obs = 10, lambda_end = 2,
+  cautious = list(max_depth = 5, max_facets = 8, min_leaf_obs = 10, lambda_end = 2,
     dropout = 0, ridge = 5, prior_weight = 0.2, a_beta = 1)
 )
 open_settings <- names(recipes$flexible)
@@ -44,7 +44,8 @@ search_settings <- function(mold, control, seed, run) {
   best <- which(tried$chosen)
   control <- fill_open(control, choices[[best]])
   control$max_depth <- min(control$max_depth, tried$depth[best])
-  control$max_leaves <- min(control$max_leaves, tried$leaves[best])
+  # More rows carry more leaves.
+  control$max_leaves <- min(control$max_leaves, ceiling(tried$leaves[best] / (1 - search_share)))
   list(control = control, search = tried)
 }
 
