@@ -116,9 +116,10 @@ Scaling make_scaling(const Columns& columns, const std::string& standardize) {
   if (standardize == "columns") {
     // Divided by its own spread, a rare 0/1 column would be huge where it is 1, and a
     // handful of rows could be learnt by heart through it.
+    constexpr double least = 0.1;  // the spread of one row in a hundred
     for (int j = 0; j < d; ++j)
       if (s.scale[j] > 0 && columns.whole[j] && columns.min[j] == 0 && columns.max[j] == 1)
-        s.scale[j] = 0.5;
+        s.scale[j] = std::max(s.scale[j], least);
     return s;
   }
   double mean = 0, squares = 0;
