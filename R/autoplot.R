@@ -19,7 +19,7 @@
 #' @seealso [plot.cpt()] for what the pictures show and for the same in base graphics.
 #' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
 #' library(ggplot2)
-#' fit <- cpt(class ~ ., rings, max_depth = 2, max_facets = 8, seed = 1)
+#' fit <- cpt(class ~ ., rings, max_depth = 2, max_facets = 8, search = FALSE, seed = 1)
 #' autoplot(fit)
 #' autoplot(fit, type = "regions", data = rings[1:300, ], asp = 1) +
 #'   labs(title = "Two rings")

@@ -7,7 +7,10 @@
 #' inside a convex polytope?". One such split can cut out a region for which an
 #' ordinary tree needs dozens of splits, so the tree stays small enough to read.
 #'
-#' Begin with [cpt()]; [cpt_control()] has all settings, [rings] a first data set.
+#' Begin with [cpt()]; [cpt_control()] has all settings, [rings] a first data set. The
+#' vignettes: `vignette("cptree")` goes from a data frame to a saved tree,
+#' `vignette("reading-a-tree")` reads and explains one, `vignette("how-it-works")` has the
+#' mathematics and `vignette("experiments")` the experiments of the paper.
 #'
 #' @section Options:
 #' - `options(cptree.threads = )`: threads to use when the argument `threads` is
@@ -20,6 +23,12 @@
 #'
 #' @references Armandpour, M., Sadeghian, A. and Zhou, M. (2021). Convex Polytope
 #'   Trees. *Advances in Neural Information Processing Systems* 34.
+#'
+#' @examples
+#' fit <- cpt(Species ~ ., iris, max_depth = 2, search = FALSE, seed = 1)
+#' fit
+#' plot(fit)
+#' explain(fit, iris[1, ])
 #'
 #' @useDynLib cptree, .registration = TRUE
 #' @importFrom Rcpp evalCpp

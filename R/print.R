@@ -33,7 +33,7 @@
 #' fit <- cpt(Species ~ ., iris, max_depth = 2, max_facets = 1, seed = 1)
 #' fit
 #'
-#' fit <- cpt(class ~ ., rings, max_depth = 2, max_facets = 8, seed = 1)
+#' fit <- cpt(class ~ ., rings, max_depth = 2, max_facets = 8, search = FALSE, seed = 1)
 #' print(fit, digits = 2)
 #' @export
 print.cpt <- function(x, digits = max(3L, getOption("digits") - 3L), terms = 3L,
