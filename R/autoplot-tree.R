@@ -115,7 +115,7 @@ leaf_layers <- function(x, shown, parts, grid, half) {
   place$xmax <- shown$across[at] - half + 2 * half * parts$xmax
   place$ymin <- grid$bottom + (grid$top - grid$bottom) * parts$ymin
   place$ymax <- grid$bottom + (grid$top - grid$bottom) * parts$ymax
-  place$fill <- if (x$task == "classification") parts$class else x$tree$value[at, 1L]
+  place$fill <- if (x$task == "classification") parts$class else node_mean(x$tree)[at]
   area <- place[place$part %in% c("bar", "box"), ]
   frame <- data.frame(xmin = shown$across[leaf] - half, xmax = shown$across[leaf] + half,
     ymin = grid$bottom, ymax = grid$top)
@@ -144,6 +144,6 @@ tree_caption <- function(x, parts, look, leaves) {
   if (x$task == "classification") return(sides)
   range <- vapply(attr(parts, "range"), format, "", digits = look$digits)
   what <- paste0("leaves: ", cut_name(x$outcome %||% "outcome", 30L), " from ", range[1L], " to ",
-    range[2L], ", line: prediction")
+    range[2L], ", line: ", leaf_line(x))
   paste(c(what, sides), collapse = "\n")
 }

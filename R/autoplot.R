@@ -19,11 +19,9 @@
 #' @seealso [plot.cpt()] for what the pictures show and for the same in base graphics.
 #' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
 #' library(ggplot2)
-#' fit <- cpt(class ~ ., rings, max_depth = 2, max_facets = 8, search = FALSE, seed = 1)
+#' fit <- cpt(class ~ ., rings[1:500, ], max_depth = 2, max_facets = 6, seed = 1)
 #' autoplot(fit)
-#' autoplot(fit, type = "regions", data = rings[1:300, ], asp = 1) +
-#'   labs(title = "Two rings")
-#' autoplot(fit, type = "nodes", data = rings[1:500, ], asp = 1)
+#' autoplot(fit, type = "regions", asp = 1, resolution = 50) + labs(title = "Two rings")
 #' @importFrom rlang .data
 #' @exportS3Method ggplot2::autoplot
 autoplot.cpt <- function(object,
@@ -198,7 +196,7 @@ autoplot_band <- function(x, request, look) {
     steps <- step_layer(plot_data_steps(bands, drawn), typed)
     bands$ymin <- height[1L]
     bands$ymax <- height[2L]
-    bands$prediction <- x$tree$value[bands$leaf, 1L]
+    bands$prediction <- node_mean(x$tree)[bands$leaf]
   } else {
     bands$prediction <- bands$class
   }

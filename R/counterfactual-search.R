@@ -19,6 +19,7 @@
 # found.
 search_leaves <- function(problem) {
   problem$shapes <- lapply(problem$shapes, prepare_shape, problem = problem)
+  problem$cost <- switch_cost(problem)
   state <- new_state(problem)
   for (l in seq_along(problem$leaves)) {
     push(state, list(leaf = l, lower = problem$lower, upper = problem$upper, intervals = list()))
@@ -57,6 +58,23 @@ prepare_shape <- function(shape, problem) {
   if (problem$norm == "l1" && problem$n) shape$speed <- apply(abs(shape$b), 2L, max)
   shape$beyond <- facet_bound(shape$limit$outside, shape$r)
   shape
+}
+
+# The square of a change that is all or nothing may as well be counted in proportion: it is the
+# same at both ends, and more in between, which makes better bounds. A small part stays a
+# square, which solvers need. NULL if there is no such change.
+switch_cost <- function(problem) {
+  full <- ifelse(problem$upper > 0, problem$upper, problem$lower)
+  two <- seq_len(problem$n) %in% problem$whole & pmin(abs(problem$lower), abs(problem$upper)) == 0 &
+    abs(abs(full * problem$scale) - 1) < 1e-9
+  if (problem$norm == "l1" || !any(two)) return(NULL)
+  list(square = ifelse(two, 0.02, 1), linear = ifelse(two, 0.98 * full, 0))
+}
+
+# Size of a change, where switches are between their ends too; change_size() for solutions.
+relaxed_size <- function(problem, t) {
+  if (is.null(problem$cost)) return(change_size(t, problem$norm))
+  sqrt(max(0, sum(problem$cost$square * t^2 + problem$cost$linear * t)))
 }
 
 new_state <- function(problem) {
@@ -110,7 +128,7 @@ relax <- function(state, branch) {
   t <- solve_inside(state, leaf, rows, branch$lower, branch$upper)
   if (is.null(t)) return(NULL)
   branch$t <- t
-  branch$bound <- change_size(t, problem$norm)
+  branch$bound <- relaxed_size(problem, t)
   if (branch$bound < cutoff(state)) branch else NULL
 }
 
@@ -136,8 +154,8 @@ cuts_of <- function(state, i) {
 solve_inside <- function(state, leaf, rows, lower, upper) {
   problem <- state$problem
   for (round in 1:40) {
-    t <- least_change(rows, lower, upper, problem$norm)
-    if (is.null(t) || change_size(t, problem$norm) >= cutoff(state)) return(NULL)
+    t <- least_change(rows, lower, upper, problem$norm, problem$cost)
+    if (is.null(t) || relaxed_size(problem, t) >= cutoff(state)) return(NULL)
     missed <- not_inside(problem, leaf, t)
     if (!length(missed)) break
     for (i in missed) {

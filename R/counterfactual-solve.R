@@ -36,15 +36,18 @@ no_rows <- function(n) new_rows(matrix(0, n, 0L), double())
 # The smallest change ---------------------------------------------------------
 
 # The smallest t, by "l2" or "l1", that meets linear constraints and bounds; NULL if there
-# is none. Fixed entries are taken out first.
-least_change <- function(rows, lower, upper, norm = "l2") {
+# is none. With `cost`, "l2" means sum(cost$square * t^2 + cost$linear * t). Fixed entries
+# are taken out first.
+least_change <- function(rows, lower, upper, norm = "l2", cost = NULL) {
   if (any(lower > upper)) return(NULL)
   t <- lower
   free <- which(upper > lower)
   fixed <- which(upper <= lower)
   b <- rows$b
   if (length(fixed)) b <- b - drop(crossprod(rows$a[fixed, , drop = FALSE], t[fixed]))
-  a <- rows$a[free, , drop = FALSE]
+  # In units in which every square counts the same.
+  unit <- if (is.null(cost)) rep(1, length(free)) else sqrt(cost$square[free])
+  a <- rows$a[free, , drop = FALSE] / unit
   size <- sqrt(colSums(a^2))
   flat <- size <= 1e-12
   equation <- seq_along(b) <= rows$equal
@@ -52,16 +55,16 @@ least_change <- function(rows, lower, upper, norm = "l2") {
   keep <- which(!flat)
   scaled <- new_rows(a[, keep, drop = FALSE] / rep(size[keep], each = length(free)),
     b[keep] / size[keep], sum(equation[keep]))
-  if (length(free)) {
-    found <- within_bounds(scaled, lower[free], upper[free], norm)
-    if (is.null(found)) return(NULL)
-    t[free] <- found
-  }
+  if (!length(free)) return(t)
+  pull <- if (!is.null(cost)) -cost$linear[free] / unit / 2
+  found <- within_bounds(scaled, lower[free] * unit, upper[free] * unit, norm, pull)
+  if (is.null(found)) return(NULL)
+  t[free] <- found / unit
   t
 }
 
 # Bounds of a few variables are all constraints; of many, only those that were passed.
-within_bounds <- function(rows, lower, upper, norm) {
+within_bounds <- function(rows, lower, upper, norm, pull = NULL) {
   n <- length(lower)
   low <- if (n <= 50L) is.finite(lower) else lower > 0
   high <- if (n <= 50L) is.finite(upper) else upper < 0
@@ -71,7 +74,7 @@ within_bounds <- function(rows, lower, upper, norm) {
     }
     all <- add_rows(rows, cbind(unit(which(low), 1), unit(which(high), -1)),
       c(lower[low], -upper[high]))
-    t <- if (norm == "l2") solve_l2(all) else solve_l1(all)
+    t <- if (norm == "l2") solve_l2(all, pull) else solve_l1(all)
     if (is.null(t)) return(NULL)
     past_low <- t < lower - 1e-9 & !low
     past_high <- t > upper + 1e-9 & !high
@@ -81,17 +84,22 @@ within_bounds <- function(rows, lower, upper, norm) {
   }
 }
 
-solve_l2 <- function(rows) {
+# The point nearest to `pull`, or to 0, that meets the constraints.
+solve_l2 <- function(rows, pull = NULL) {
   a <- rows$a
-  if (!ncol(a)) return(double(nrow(a)))
+  pull <- pull %||% double(nrow(a))
+  if (!ncol(a)) return(pull)
   # The solution is a combination of the constraints: few of them need few dimensions.
-  basis <- if (nrow(a) > ncol(a)) {
-    q <- qr(a)
+  basis <- if (nrow(a) > ncol(a) + 1L) {
+    q <- qr(cbind(a, if (any(pull != 0)) pull))
     qr.Q(q)[, seq_len(q$rank), drop = FALSE]
   }
-  if (!is.null(basis)) a <- crossprod(basis, a)
+  if (!is.null(basis)) {
+    a <- crossprod(basis, a)
+    pull <- drop(crossprod(basis, pull))
+  }
   out <- tryCatch(
-    quadprog::solve.QP(diag(nrow(a)), double(nrow(a)), a, rows$b, rows$equal, factorized = TRUE),
+    quadprog::solve.QP(diag(nrow(a)), pull, a, rows$b, rows$equal, factorized = TRUE),
     error = function(e) {
       if (grepl("inconsistent", conditionMessage(e))) return(NULL)
       stop(e)

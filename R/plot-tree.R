@@ -155,8 +155,11 @@ tree_key <- function(x, look, room, leaves) {
   range <- vapply(attr(leaves, "range"), format, "", digits = look$digits)
   outcome <- if (is.null(x$outcome)) "outcome" else x$outcome
   write_line(room, paste0("leaves: ", outcome, " from ", range[1L], " to ", range[2L],
-    ", line: prediction"))
+    ", line: ", leaf_line(x)))
 }
+
+# A linear leaf has many predictions: the line is at the mean.
+leaf_line <- function(x) if (is.null(x$tree$leaf_coef)) "prediction" else "mean"
 
 # Everything about where things stand; no drawing.
 place_tree <- function(shown, room) {

@@ -14,7 +14,7 @@
 #' facets and of training rows; rows inside its polytope go left, the others right. A
 #' leaf shows the probabilities of the classes as bars, or the training outcomes as a
 #' histogram that stands upright (a box plot where leaves are narrow) with a line at
-#' the prediction. Its prediction and number of rows are written below.
+#' the prediction (of a linear leaf, at the mean). Its prediction and number of rows are written below.
 #'
 #' @section Regions:
 #' `type = "regions"` shows two predictors, the others held at the stored training
@@ -121,14 +121,14 @@
 #' * `"importance"`: a data frame: `variable` and `importance`, largest first.
 #' @seealso [autoplot.cpt()] for ggplot2.
 #' @examples
-#' fit <- cpt(class ~ ., rings, max_depth = 2, max_facets = 8, seed = 1)
+#' some <- rings[1:500, ]
+#' fit <- cpt(class ~ ., some, max_depth = 2, max_facets = 6, seed = 1)
 #' plot(fit)
-#' plot(fit, type = "regions", data = rings[1:300, ], asp = 1)
-#' plot(fit, type = "nodes", data = rings[1:500, ], asp = 1)
+#' plot(fit, type = "regions", data = some, asp = 1, resolution = 100)
+#' plot(fit, type = "nodes", data = some, asp = 1)
 #' plot(fit, type = "history")
-#'
-#' fit <- cpt(Species ~ ., iris, max_depth = 2, max_facets = 4, seed = 1)
 #' plot(fit, type = "facets")
+#' plot(fit, type = "importance")
 #' @importFrom graphics plot
 #' @export
 plot.cpt <- function(x, type = c("tree", "regions", "nodes", "facets", "history", "importance"),
@@ -214,7 +214,7 @@ check_palette <- function(palette, x) {
 # Range of the predictions of the training rows.
 value_range <- function(x) {
   out <- range(predict(x, threads = 1L), na.rm = TRUE)
-  if (all(is.finite(out))) out else range(x$tree$value[, 1L])
+  if (all(is.finite(out))) out else range(node_mean(x$tree))
 }
 
 # Number from 1 to 64 of the shade of each value, or its colour.

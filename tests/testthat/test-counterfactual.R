@@ -387,6 +387,24 @@ test_that("the least change under linear constraints is right for few and many c
   expect_identical(least_change(no_rows(2L), c(-1, 1), c(1, 2)), c(0, 1))
 })
 
+test_that("changes that are all or nothing count in proportion in between", {
+  problem <- list(n = 4L, norm = "l2", whole = c(1L, 2L, 4L), lower = c(0, -1, -2, 0),
+    upper = c(sqrt(0.5), 0, 2, 3), scale = c(sqrt(2), 1, 1, 1))
+  problem$cost <- switch_cost(problem)
+  expect_identical(problem$cost$linear != 0, c(TRUE, TRUE, FALSE, FALSE))
+  for (t in list(c(0, 0, 0, 0), c(sqrt(0.5), 0, 1.3, 0), c(0, -1, 0, 2), c(sqrt(0.5), -1, -2, 3))) {
+    expect_equal(relaxed_size(problem, t), change_size(t, "l2"))
+  }
+  expect_gt(relaxed_size(problem, c(0, -0.5, 0, 0)), 0.5)
+  expect_null(switch_cost(replace(problem, "norm", "l1")))
+  # The cheaper of two ways to reach 1: the switch in part, or the number.
+  rows <- new_rows(cbind(c(0, -1, 1, 0)), 1)
+  t <- least_change(rows, problem$lower, problem$upper, "l2", problem$cost)
+  share <- seq(0, 1, by = 1e-4)
+  size <- vapply(share, function(u) relaxed_size(problem, c(0, -u, 1 - u, 0)), 0)
+  expect_equal(-t[2], share[which.min(size)], tolerance = 1e-3)
+})
+
 test_that("chords lie above the evidence and tangents below", {
   shape <- list(b = matrix(steady(6), 2), z = c(-1, 0.5, -3), r = c(1, 2, 0.5), threshold = 3)
   range <- list(low = shape$z - 4, high = shape$z + 3)

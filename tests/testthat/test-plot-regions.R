@@ -217,3 +217,26 @@ test_that("pictures of regions", {
     plot(one, "regions", data = mtcars)
   })
 })
+
+test_that("linear leaves are drawn as they predict", {
+  fit <- cpt(mpg ~ wt, mtcars, leaf = "linear", control = quick(), seed = 1, threads = 1)
+  out <- on_page(plot(fit, "regions", data = mtcars, resolution = 50))
+  expect_identical(out$prediction, unname(predict(fit, out["wt"])))
+  expect_gt(length(unique(out$prediction)), sum(fit$tree$left == 0L))
+  steps <- plot_data_steps(
+    plot_data_bands(fit, list(kind = "numeric", limits = range(out$wt)),
+      list(value = list(out$wt), leaf = match(out$node, fit$tree$node))),
+    list(value = list(out$wt), frame = out)
+  )
+  expect_true(all(out$prediction %in% steps$y))
+  # Through a narrow copy of a wide tree, too.
+  x <- matrix(steady(200L * 150L), 200L, dimnames = list(NULL, paste0("p", 1:150)))
+  x <- x[, order((1:150 * 37L) %% 151L)]
+  wide <- cpt(x, x[, 1L] + x[, 2L], leaf = "linear", control = quick(), seed = 1, threads = 1)
+  vars <- colnames(x)[1:2]
+  out <- on_page(plot(wide, "regions", vars = vars, resolution = 12))
+  full <- matrix(apply(x, 2L, stats::median), nrow(out), 150L, byrow = TRUE,
+    dimnames = list(NULL, colnames(x)))
+  full[, vars] <- as.matrix(out[vars])
+  expect_equal(out$prediction, unname(predict(wide, full)))
+})
