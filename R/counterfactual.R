@@ -206,12 +206,15 @@ check_wish_number <- function(object, to, now) {
     met = now >= limit[1L] && now <= limit[2L])
 }
 
-# The smallest and largest prediction of every node. A leaf with a linear model of its own
-# has no limits here: the solver sees the model.
+# The smallest and largest prediction of every node. Between the limits of a leaf with a
+# linear model the solver sees the model.
 leaf_reach <- function(object) {
-  value <- object$tree$value[, 1L]
-  linear <- leaf_linear(object$tree)
-  list(low = ifelse(linear, -Inf, value), high = ifelse(linear, Inf, value))
+  tree <- object$tree
+  low <- high <- node_mean(tree)
+  linear <- leaf_linear(tree)
+  low[linear] <- tree$leaf_low[linear]
+  high[linear] <- tree$leaf_high[linear]
+  list(low = low, high = high)
 }
 
 leaf_linear <- function(tree) {

@@ -374,3 +374,17 @@ test_that("enough shrinkage changes the class, everywhere alike", {
   expect_equal(summary(fit)$error, mean(class[at] != as.integer(data$Species)))
   expect_match(format(fit), paste0("^ *2\\) .* ", levels(iris$Species)[class[2]], " \\("), all = FALSE)
 })
+
+test_that("counterfactuals know the limits of linear leaves and of shrunk means", {
+  data <- bent()
+  fit <- linear(y ~ ., data)
+  row <- data[which.min(abs(data$y)), ]
+  out <- counterfactual(fit, row, c(5, 6))
+  expect_true(out$after$prediction >= 5 && out$after$prediction <= 6)
+  expect_identical(unname(predict(fit, out$new_row)), out$after$prediction)
+  top <- max(fit$tree$leaf_high[fit$tree$left == 0L])
+  expect_error(counterfactual(fit, row, c(top + 1, top + 2)), class = "cpt_error_counterfactual")
+  cars <- shrunk(hand_cars(), 20)
+  leaf <- which(cars$tree$left == 0L)
+  expect_equal(leaf_reach(cars)$low[leaf], by_hand(cars$tree, cars$tree$value, 20)[leaf, 1])
+})
