@@ -117,7 +117,7 @@ save_rows <- function(table, data, limit, method, file) {
     seconds = signif(table[, "seconds"], 3))
   new <- !file.exists(file)
   utils::write.table(rows, file, append = !new, sep = ",", row.names = FALSE, col.names = new,
-    quote = FALSE)
+    quote = c(1, 3, 4))
 }
 
 # Peers -------------------------------------------------------------------------------
