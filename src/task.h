@@ -2,7 +2,7 @@
 // a leaf, and the value a leaf predicts; the rest of the engine needs no more, so
 // a new task is a new class in task.cpp and a line in make_task().
 //   classification: cost = -log pi[leaf, y]     (Eqs. 10-13: conditional entropy)
-//   regression:     cost = (y - mu[leaf])^2     (Eqs. 14-15: within-leaf variance)
+//   regression:     cost = (y - mu[leaf])^2     (Eqs. 15-16: within-leaf variance)
 // pi and mu minimise the loss themselves, so by the envelope theorem
 // dLoss / dP(leaf | x_n) = cost(leaf, y_n).
 #ifndef CPT_TASK_H
