@@ -22,7 +22,7 @@ row_entries <- function(start, mutable, ranges) {
   out$must <- out$origin < out$low | out$origin > out$high
   # A column that no facet looks at need not change.
   used <- rowSums(object$tree$coef[out$coded, , drop = FALSE] != 0) > 0
-  if (!is.null(object$tree$leaf_coef)) {
+  if (tree_linear(object$tree)) {
     used <- used | rowSums(object$tree$leaf_coef[out$coded, , drop = FALSE] != 0) > 0
   }
   keep <- out$column %in% out$column[used | out$must]

@@ -32,6 +32,8 @@
 #' - A column that enters the tree by one transformed term of its own, such as `log(x)`, is
 #'   solved for by inverting the term. Columns that enter by several terms, or together with
 #'   others, as in `a:b`, are held fixed, with a message.
+#' - In a regression with linear leaves the row may stay in its leaf and reach the range by the
+#'   leaf's own model.
 #' - A tree fitted from a recipe is answered in the columns that the recipe makes.
 #'
 #' @param object *A `cpt` object*, as returned by [cpt()].
@@ -186,12 +188,12 @@ check_wish_number <- function(object, to, now) {
       i = "Now the prediction is {format(now, digits = 4)}."
     ))
   }
-  # Strictly higher: by more than rounding.
-  step <- 1e-9 * max(1, abs(now))
-  limit <- if (!direction) to else if (to == "higher") c(now + step, Inf) else c(-Inf, now - step)
   tree <- object$tree
-  aim <- which(tree_leaf(tree))
   reach <- leaf_reach(object)
+  # Strictly higher: by more than rounding.
+  step <- 1e-6 * diff(range(reach, now)) + 1e-12 * abs(now)
+  limit <- if (!direction) to else if (to == "higher") c(now + step, Inf) else c(-Inf, now - step)
+  aim <- which(tree_leaf(tree))
   aim <- aim[reach$high[aim] >= limit[1L] & reach$low[aim] <= limit[2L]]
   text <- if (direction) paste("a", to, "value") else paste(format(to[1L]), "to", format(to[2L]))
   if (!length(aim)) {
@@ -206,19 +208,20 @@ check_wish_number <- function(object, to, now) {
     met = now >= limit[1L] && now <= limit[2L])
 }
 
-# The smallest and largest prediction of every node. Between the limits of a leaf with a
-# linear model the solver sees the model.
+# The smallest and largest prediction of every node.
 leaf_reach <- function(object) {
   tree <- object$tree
-  low <- high <- node_mean(tree)
-  linear <- leaf_linear(tree)
-  low[linear] <- tree$leaf_low[linear]
-  high[linear] <- tree$leaf_high[linear]
-  list(low = low, high = high)
+  mean <- node_prediction(object)
+  if (!tree_linear(tree)) return(list(low = mean, high = mean))
+  # A model without slopes predicts one number, within its bounds like all others.
+  one <- pmin(pmax(tree$leaf_intercept, tree$leaf_low), tree$leaf_high)
+  sloped <- leaf_linear(tree)
+  list(low = ifelse(sloped, tree$leaf_low, one), high = ifelse(sloped, tree$leaf_high, one))
 }
 
+# Nodes whose prediction depends on the row.
 leaf_linear <- function(tree) {
-  if (is.null(tree$leaf_coef)) return(logical(length(tree$node)))
+  if (!tree_linear(tree)) return(logical(length(tree$node)))
   colSums(tree$leaf_coef != 0) > 0
 }
 
@@ -365,14 +368,15 @@ level_rows <- function(entries) {
   new_rows(matrix(a, nrow(entries)), double(length(factors)), length(factors))
 }
 
-# Limits of the prediction in a leaf with a linear model.
+# Limits of the prediction in a leaf with a linear model. A bound of the model itself may
+# keep a limit for all rows.
 linear_rows <- function(start, entries, i, wish) {
   tree <- start$object$tree
-  if (is.null(tree$leaf_coef) || !leaf_linear(tree)[i]) return(no_rows(nrow(entries)))
+  if (!leaf_linear(tree)[i]) return(no_rows(nrow(entries)))
   slope <- tree$leaf_coef[entries$coded, i] * entries$scale
   now <- tree$leaf_intercept[i] + sum(tree$leaf_coef[, i] * start$x)
-  room <- 1e-9 * max(1, abs(c(wish$low, wish$high)[is.finite(c(wish$low, wish$high))]))
-  keep <- is.finite(c(wish$low, wish$high))
+  room <- min(1e-7 * (tree$leaf_high[i] - tree$leaf_low[i]), (wish$high - wish$low) / 4)
+  keep <- c(tree$leaf_low[i] < wish$low, tree$leaf_high[i] > wish$high)
   new_rows(cbind(slope, -slope)[, keep, drop = FALSE],
     c(wish$low - now + room, now - wish$high + room)[keep])
 }

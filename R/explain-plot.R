@@ -135,7 +135,7 @@ draw_pushes <- function(own, side, left, label, top, line, cex, digits) {
   name <- mapply(shorten, own$variable, label - 0.06 - inches_wide(own$value, cex), cex)
   graphics::text(left, y, paste0(name, own$value), adj = c(0, 0.5), cex = cex, xpd = NA)
   graphics::rect(pmin(middle, end), y - 0.36 * line, pmax(middle, end), y + 0.36 * line,
-    col = ifelse(own$contribution > 0, side_colours[["outside"]], side_colours[["inside"]]), border = NA, xpd = NA)
+    col = side_colours[ifelse(own$contribution > 0, "outside", "inside")], border = NA, xpd = NA)
   graphics::segments(middle, top, middle, top - line * nrow(own), col = "grey50", xpd = NA)
   for (right in c(TRUE, FALSE)) {
     at <- which((own$contribution > 0) == right)

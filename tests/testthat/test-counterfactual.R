@@ -210,19 +210,41 @@ test_that("regression trees reach ranges, higher and lower values", {
 })
 
 test_that("leaves with a linear model are aimed at by that model", {
-  fit <- hand_cars()
-  start <- start_row(fit, mtcars["Merc 280", ])
-  entries <- row_entries(start, NULL, NULL)
-  leaf <- which(tree_leaf(fit$tree))[1L]
-  start$object$tree$leaf_coef <- matrix(0, 2L, length(fit$tree$node))
-  start$object$tree$leaf_coef[, leaf] <- c(-2, 0.01)
-  start$object$tree$leaf_intercept <- replace(fit$tree$value[, 1L], leaf, 25)
-  expect_identical(which(leaf_linear(start$object$tree)), leaf)
-  rows <- linear_rows(start, entries, leaf, list(low = 20, high = 22))
-  mean_at <- function(t) 25 + sum(c(-2, 0.01) * (start$x + entries$scale * t))
-  for (t in list(c(0, 0), c(-1, 0), c(0.3, 2), c(-0.8, 0.1))) {
-    expect_identical(all(crossprod(rows$a, t) >= rows$b), mean_at(t) >= 20 && mean_at(t) <= 22)
+  d <- data.frame(a = steady(300), b = steady(300, 0.4)[300:1])
+  d$y <- with(d, ifelse(a + b > 0, 3 + 2 * a - b, a * 2 - 4)) + steady(300, 0.7) / 20
+  fit <- cpt(y ~ ., d, control = brisk(max_depth = 2), leaf = "linear", search = FALSE, seed = 1)
+  expect_true(any(leaf_linear(fit$tree)))
+  sd <- fit$predictors$sd
+  found <- 0L
+  for (i in seq(2, 300, by = 43)) {
+    now <- predict(fit, d[i, ])
+    for (to in list(now + c(0.5, 0.8), now - c(0.6, 0.4), c(6, Inf), c(-Inf, -3))) {
+      # Between the ranges of two leaves nothing is predicted.
+      out <- tryCatch(counterfactual(fit, d[i, ], sort(to)), cpt_error_counterfactual = function(e) NULL)
+      if (is.null(out)) next
+      found <- found + 1L
+      new <- predict(fit, out$new_row)
+      expect_true(new >= min(to) && new <= max(to))
+      g <- seq(-1, 1, length.out = 201) * 1.02 * max(out$distance, 1e-6)
+      t <- as.matrix(expand.grid(g, g))
+      x <- data.frame(a = d$a[i] + t[, 1] * sd[1], b = d$b[i] + t[, 2] * sd[2])
+      within <- x$a >= min(d$a) & x$a <= max(d$a) & x$b >= min(d$b) & x$b <= max(d$b)
+      y <- predict(fit, x)
+      hit <- within & y >= min(to) & y <= max(to)
+      expect_gte(min(sqrt(rowSums(t^2))[hit], Inf), 0.99 * out$distance)
+    }
+    expect_gt(predict(fit, counterfactual(fit, d[i, ], "higher")$new_row), now)
   }
+  expect_gte(found, 20L)
+  highest <- max(fit$tree$leaf_high[tree_leaf(fit$tree)])
+  expect_error(counterfactual(fit, d[1, ], c(highest + 1, Inf)), class = "cpt_error_counterfactual")
+})
+
+test_that("shrunk leaves are aimed at by what they predict", {
+  fit <- cpt(mpg ~ wt + hp, mtcars, control = brisk(min_split_obs = 8, min_leaf_obs = 4), leaf_shrinkage = 10, search = FALSE, seed = 1)
+  predicted <- sort(unique(predict(fit, mtcars)))
+  out <- counterfactual(fit, mtcars[1, ], rep(max(predicted), 2) + c(-1e-6, 1e-6))
+  expect_equal(out$after$prediction, max(predicted))
 })
 
 test_that("terms of one column are inverted, others are held fixed", {
