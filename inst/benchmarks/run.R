@@ -1,6 +1,7 @@
 # Speed, as ratios. Each pair is measured alternately in one run and the best of
 # several counts, because seconds on a shared machine mean nothing.
-#   Rscript inst/benchmarks/run.R DATA [--small] [--peer=torch_peer.py] [--out=FOLDER] [--only=WORD]
+#   Rscript inst/benchmarks/run.R DATA [--small] [--peer=torch_peer.py] [--out=FOLDER]
+#     [--only=WORD,...] [--repeats=3] [--rows=1000000]
 # DATA (or CPT_DATA) holds mnist.rds, letter.rds, hiv.rds and suite/. A peer that is
 # not there is skipped, and a line says so. Writes benchmarks.json and benchmarks.png.
 
@@ -12,13 +13,14 @@ flag <- function(name, default = "") {
   if (length(hit)) sub("^[^=]*=", "", hit[1]) else default
 }
 small <- "--small" %in% given
-only <- flag("only")
+only <- strsplit(flag("only"), ",")[[1]]
 out <- flag("out", ".")
 peer <- flag("peer", Sys.getenv("CPT_PEER"))
 data_folder <- c(grep("^--", given, value = TRUE, invert = TRUE), Sys.getenv("CPT_DATA"))[1]
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])))
 threads <- 2L
-repeats <- if (small) 1L else 3L
+repeats <- as.integer(flag("repeats", if (small) "1" else "3"))
+many_rows <- as.numeric(flag("rows", if (small) "20000" else "1000000"))  # to predict
 
 results <- list()
 # `ratio`: how many times faster than the peer (or what `unit` says).
@@ -28,7 +30,7 @@ report <- function(work, ours, theirs, ratio, goal, unit = "times faster") {
     unit = unit, goal = goal)
 }
 skip <- function(work, why) cat(sprintf("%-58s skipped: %s\n", work, why))
-wanted <- function(part) !nzchar(only) || grepl(only, part, fixed = TRUE)
+wanted <- function(part) !length(only) || part %in% only
 have <- function(package) requireNamespace(package, quietly = TRUE)
 seconds <- function(expr) system.time(expr)[["elapsed"]]
 read <- function(file) {
@@ -161,7 +163,7 @@ against_ranger <- function() {
     }
     fit_ratio[name] <- ours / theirs
     report(paste("fit,", name), ours, theirs, ours / theirs, "<= 10", "times ranger's time")
-    many <- x[rep_len(seq_len(nrow(x)), if (small) 2e4 else 1e6), , drop = FALSE]
+    many <- x[rep_len(seq_len(nrow(x)), many_rows), , drop = FALSE]
     theirs <- seconds(predict(forest, many, num.threads = threads))
     ours <- min(replicate(repeats, seconds(predict(tree, many, threads = threads))))
     predict_ratio[name] <- theirs / ours
@@ -226,7 +228,7 @@ memory <- function() {
 cat(sprintf("%-58s %10s %10s  %s\n", "work", "ours", "peer", "ratio"))
 if (wanted("memory")) memory()  # first: the peak of the process must be its own
 if (wanted("kernel")) kernel()
-if (wanted("epoch") || wanted("mnist") || wanted("letter") || wanted("hiv")) epochs()
+if (wanted("mnist") || wanted("letter") || wanted("hiv")) epochs()
 if (wanted("threads")) scaling()
 if (wanted("ranger")) against_ranger()
 if (wanted("growth")) growth()
