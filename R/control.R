@@ -263,7 +263,7 @@ cpt_control <- function(max_depth = NULL,
                         f0 = 1e4,
                         facet_tolerance = 0,
                         leaf = "constant",
-                        leaf_shrinkage = 0) {
+                        leaf_shrinkage = NULL) {
   values <- mget(names(control_table))
   values["max_leaves"] <- list(values$max_leaves %||% Inf)
   control <- Map(check_field, values, control_table)

@@ -90,8 +90,8 @@
 #' - `class_weights`: the factors by class as they were used, or `NULL`.
 #' - `control`: the settings, see [cpt_control()]; those left open as they were chosen.
 #' - `search`: data frame of the recipes that were tried to choose them: `recipe`,
-#'   `splits` it was judged by, mean `loss` of the held-out rows, `leaves`, `depth`,
-#'   `chosen`. `NULL` if none was.
+#'   `splits` it was judged by, mean `loss` of the held-out rows, `leaf_shrinkage` that
+#'   gave it, `leaves`, `depth`, `chosen`. `NULL` if none was.
 #' - `history`: data frame of the training: `stage`, `epoch`, `lambda`, `loss`,
 #'   `hard_loss`, `valid_loss`, `seconds`.
 #' - `seed`: the seed used, also if it was drawn.

@@ -7,13 +7,13 @@
 # facets and no restraint; few rows, many columns and noise want the opposite.
 recipes <- list(
   flexible = list(max_depth = 7, max_facets = 20, min_leaf_obs = 7, lambda_end = 6,
-    dropout = 0, ridge = 0, prior_weight = 0.2, a_beta = 1),
+    dropout = 0, ridge = 0, prior_weight = 0.2, a_beta = 1, leaf_shrinkage = 0),
   sparing = list(max_depth = 6, max_facets = 8, min_leaf_obs = 7, lambda_end = 2,
-    dropout = 0, ridge = 0, prior_weight = 1, a_beta = 2),
+    dropout = 0, ridge = 0, prior_weight = 1, a_beta = 2, leaf_shrinkage = 0),
   smooth = list(max_depth = 6, max_facets = 16, min_leaf_obs = 7, lambda_end = 2,
-    dropout = 0, ridge = 0.3, prior_weight = 0.2, a_beta = 1),
+    dropout = 0, ridge = 0.3, prior_weight = 0.2, a_beta = 1, leaf_shrinkage = 0),
   cautious = list(max_depth = 5, max_facets = 8, min_leaf_obs = 10, lambda_end = 2,
-    dropout = 0, ridge = 5, prior_weight = 0.2, a_beta = 1)
+    dropout = 0, ridge = 5, prior_weight = 0.2, a_beta = 1, leaf_shrinkage = 0)
 )
 open_settings <- names(recipes$flexible)
 
@@ -21,6 +21,8 @@ search_share <- 0.25    # of the rows judge
 search_rows <- 40000    # rows that are enough to choose by
 search_least <- 40      # with fewer rows there is nothing to judge by
 search_few <- 1500      # with fewer rows the best two are judged by other rows, too
+# Shrinkage of leaf values needs no fit of its own: all of these are judged on each tree.
+search_shrinkage <- c(0, 3, 10, 30, 100, 300, 1000)
 # A trial trains less than a tree that is kept: it need only be as good as the others.
 search_effort <- list(starts = 2, grow_epochs = 10, grow_min_steps = 250,
   refine_epochs = 20, refine_min_steps = 300)
@@ -36,12 +38,12 @@ search_settings <- function(mold, control, seed, run) {
   }
   if (n > search_rows) mold <- sample_mold(mold, search_rows, seed)
   trials <- trial_controls(control, choices)
-  tried <- judge_trials(trials, seq_along(trials), mold, seed, 1, run)
-  if (n < search_few) {
-    tried <- rbind(tried, judge_trials(trials, order(tried$loss)[1:2], mold, seed, 2:3, run))
-  }
+  judge <- function(which, splits) judge_trials(trials, which, mold, seed, splits, run)
+  tried <- judge(seq_along(trials), 1)
+  if (n < search_few) tried <- rbind(tried, judge(utils::head(best_first(tried), 2L), 2:3))
   tried <- summarise_trials(tried, names(choices))
   best <- which(tried$chosen)
+  if (is.null(control$leaf_shrinkage)) control$leaf_shrinkage <- tried$leaf_shrinkage[best]
   control <- fill_open(control, choices[[best]])
   control$max_depth <- min(control$max_depth, tried$depth[best])
   # More rows carry more leaves.
@@ -52,6 +54,12 @@ search_settings <- function(mold, control, seed, run) {
 trial_controls <- function(control, choices) {
   lapply(choices, function(recipe) {
     trial <- fill_open(control, recipe)
+    # Linear leaves are shrunk when they are fitted, so there one value is judged.
+    trial$judged_shrinkage <- if (is.null(control$leaf_shrinkage) && trial$leaf == "constant") {
+      search_shrinkage
+    } else {
+      trial$leaf_shrinkage
+    }
     for (name in names(search_effort)) trial[[name]] <- min(trial[[name]], search_effort[[name]])
     trial$validation <- search_share
     trial$choose_size <- TRUE
@@ -59,39 +67,55 @@ trial_controls <- function(control, choices) {
   })
 }
 
-# One row per trial and split; a split holds the same rows out for all.
+# One row per trial, split and shrinkage; a split holds the same rows out for all.
 judge_trials <- function(trials, which, mold, seed, splits, run) {
   cases <- expand.grid(trial = which, split = splits)
   judged <- Map(function(trial, split) {
     valid <- hold_out(mold, search_share, seed + split)
-    judge_tree(mold, valid, run(mold, valid, trials[[trial]], seed + split))
+    control <- trials[[trial]]
+    shrinkage <- control$judged_shrinkage
+    control$judged_shrinkage <- NULL
+    fit <- run(mold, valid, control, seed + split)
+    loss <- vapply(shrinkage, function(by) judge_tree(mold, valid, fit, by), 0)
+    data.frame(trial = trial, split = split, leaf_shrinkage = shrinkage, loss = loss,
+      leaves = sum(tree_leaf(fit$tree)), depth = tree_depth(fit$tree))
   }, cases$trial, cases$split)
-  data.frame(cases, do.call(rbind, judged))
+  do.call(rbind, judged)
+}
+
+# Numbers of the trials, least mean loss first, each at its best shrinkage.
+best_first <- function(tried) {
+  loss <- tapply(tried$loss, tried[c("trial", "leaf_shrinkage")], mean)
+  order(apply(loss, 1L, min, na.rm = TRUE))
 }
 
 # The best of those that were judged most often.
 summarise_trials <- function(tried, names) {
   mean_of <- function(what) as.vector(tapply(tried[[what]], tried$trial, mean))
-  splits <- as.vector(table(tried$trial))
-  loss <- mean_of("loss")
-  data.frame(recipe = names, splits = splits, loss = loss, leaves = round(mean_of("leaves")),
+  splits <- as.vector(tapply(tried$split, tried$trial, function(s) length(unique(s))))
+  by <- tapply(tried$loss, tried[c("trial", "leaf_shrinkage")], mean)
+  at <- apply(by, 1L, which.min)
+  loss <- unname(by[cbind(seq_along(at), at)])
+  data.frame(recipe = names, splits = splits, loss = loss,
+    leaf_shrinkage = as.double(colnames(by))[at], leaves = round(mean_of("leaves")),
     depth = ceiling(mean_of("depth")),
     chosen = seq_along(loss) == which.min(ifelse(splits == max(splits), loss, Inf)))
 }
 
-# Mean loss of the held-out rows: log loss, with one row's weight of doubt in each
-# leaf, or squared error.
-judge_tree <- function(mold, valid, fit) {
-  leaf <- match(fit$where[valid], fit$tree$node)
-  value <- shrunk_counts(fit$tree)
+# Mean loss of the held-out rows with leaf values shrunk by `by`: log loss, with one
+# row's weight of doubt in each leaf, or squared error.
+judge_tree <- function(mold, valid, fit, by) {
+  tree <- fit$tree
+  leaf <- match(fit$where[valid], tree$node)
+  if (!tree_linear(tree)) tree$leaf_shrinkage <- if (by > 0) by
+  value <- shrunk_counts(tree)
   y <- mold$y[valid]
   loss <- if (mold$task == "regression") {
     (y - (fit$fitted[valid] %||% value[leaf, 1L]))^2
   } else {
     -log(((value + 1 / ncol(value)) / (rowSums(value) + 1))[cbind(leaf, y + 1)])
   }
-  c(loss = stats::weighted.mean(loss, mold$weights[valid]),
-    leaves = sum(tree_leaf(fit$tree)), depth = tree_depth(fit$tree))
+  stats::weighted.mean(loss, mold$weights[valid])
 }
 
 # The recipes that differ once the user's own settings are put in.

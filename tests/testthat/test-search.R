@@ -5,7 +5,8 @@ test_that("open settings are chosen, given ones are kept, and the choice is the 
   expect_false(any(vapply(fit$control, is.null, NA)))
   expect_s3_class(fit$control, "cpt_control")
   expect_identical(fit$control$max_facets, 4)
-  expect_named(fit$search, c("recipe", "splits", "loss", "leaves", "depth", "chosen"))
+  expect_named(fit$search, c("recipe", "splits", "loss", "leaf_shrinkage", "leaves", "depth",
+    "chosen"))
   expect_setequal(fit$search$splits, c(1, 3))
   expect_identical(fit$search$recipe, names(recipes))
   last <- fit$search[fit$search$splits == 3, ]
@@ -30,14 +31,17 @@ test_that("the loss of a recipe is that of the rows it has not seen", {
   where <- integer(200)
   where[!valid] <- fit$where
   where[valid] <- predict(fit, d[valid, ], type = "node")
-  got <- judge_tree(mold, valid, list(tree = fit$tree, where = where))
+  got <- judge_tree(mold, valid, list(tree = fit$tree, where = where), 0)
   nodes <- as.data.frame(fit)
   node <- match(where[valid], nodes$node)
   p <- as.matrix(nodes[node, c("prob_blue", "prob_red")]) * nodes$weight[node]
   p <- (p + 0.5) / (nodes$weight[node] + 1)
   want <- -log(p[cbind(seq_along(node), as.integer(d$y)[valid])])
-  expect_equal(got[["loss"]], weighted.mean(want, mold$weights[valid]))
-  expect_identical(got[["leaves"]], as.double(sum(nodes$is_leaf)))
+  expect_equal(got, weighted.mean(want, mold$weights[valid]))
+  # much shrinkage: every leaf answers as the root does
+  root <- -log(c(nodes$prob_blue[1], nodes$prob_red[1]))[as.integer(d$y)[valid]]
+  far <- judge_tree(mold, valid, list(tree = fit$tree, where = where), 1e12)
+  expect_equal(far, weighted.mean(root, mold$weights[valid]), tolerance = 0.02)
 })
 
 test_that("nothing is searched without need, or rows to judge by", {
