@@ -15,6 +15,7 @@ flag <- function(name, default = "") {
 small <- "--small" %in% given
 only <- strsplit(flag("only"), ",")[[1]]
 out <- flag("out", ".")
+dir.create(out, showWarnings = FALSE, recursive = TRUE)
 peer <- flag("peer", Sys.getenv("CPT_PEER"))
 data_folder <- c(grep("^--", given, value = TRUE, invert = TRUE), Sys.getenv("CPT_DATA"))[1]
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])))
