@@ -134,97 +134,6 @@ check_predictor_table <- function(object) {
   ), "cpt_error_model")
 }
 
-# list(leaves = positions of the leaves aimed at, low, high, text, met): `low` and `high`
-# are limits of a regression's prediction.
-check_wish <- function(object, to, now) {
-  check <- if (object$task == "regression") check_wish_number else check_wish_class
-  check(object, to, now)
-}
-
-check_wish_class <- function(object, to, now) {
-  leaf <- which(tree_leaf(object$tree))
-  class <- as.character(node_prediction(object))[leaf]
-  given <- !is.null(to)
-  # Classes may read as numbers or as TRUE and FALSE.
-  if (is.factor(to) || all(as.character(to) %in% object$levels)) to <- as.character(to)
-  if (!given) to <- setdiff(object$levels, as.character(now))
-  if (!is.character(to) || anyNA(to) || (given && !length(to))) {
-    cpt_abort("{.arg to} must be a class of the tree, not {describe(to)}.")
-  }
-  check_known(to, object$levels, "to", "a class", "classes")
-  aim <- leaf[class %in% to]
-  if (!length(aim)) {
-    never <- name_text(to, quote = "\"")
-    cpt_abort(c(
-      "No row can be predicted as wished.",
-      x = "{cli::qty(max(length(to), 1L))}The tree has no leaf that predicts {never}.",
-      i = "Leaves predict {name_text(unique(class), 10L, quote = \"\\\"\")}."
-    ), "cpt_error_counterfactual")
-  }
-  list(leaves = aim, low = -Inf, high = Inf, met = as.character(now) %in% to, to = to,
-    text = name_text(to, quote = "\""))
-}
-
-# Unknown names, with the nearest known one as a hint.
-check_known <- function(given, known, argument, one, many) {
-  wrong <- setdiff(given, known)
-  if (!length(wrong)) return(invisible(given))
-  hint <- nearest_name(wrong[1L], known)
-  what <- if (length(wrong) == 1L) one else many
-  cpt_abort(c(
-    "{.arg {argument}} names {name_text(wrong)}, not {what} of the tree.",
-    i = if (!is.null(hint)) "Did you mean {.val {hint}}?",
-    i = if (is.null(hint)) "There {cli::qty(length(known))}{?is/are} {name_text(known, 10L)}."
-  ))
-}
-
-check_wish_number <- function(object, to, now) {
-  direction <- is.character(to) && length(to) == 1L && to %in% c("higher", "lower")
-  range <- is.numeric(to) && length(to) == 2L && !anyNA(to)
-  if (!direction && !(range && to[1L] <= to[2L])) {
-    cpt_abort(c(
-      paste("{.arg to} must be a range {.code c(low, high)}, \"higher\" or \"lower\" for a",
-        "regression tree, not {describe(to)}."),
-      i = "Now the prediction is {format(now, digits = 4)}."
-    ))
-  }
-  tree <- object$tree
-  reach <- leaf_reach(object)
-  # Strictly higher: by more than rounding.
-  step <- 1e-6 * diff(range(reach, now)) + 1e-12 * abs(now)
-  limit <- if (!direction) to else if (to == "higher") c(now + step, Inf) else c(-Inf, now - step)
-  aim <- which(tree_leaf(tree))
-  aim <- aim[reach$high[aim] >= limit[1L] & reach$low[aim] <= limit[2L]]
-  text <- if (direction) paste("a", to, "value") else paste(format(to[1L]), "to", format(to[2L]))
-  if (!length(aim)) {
-    all <- format(range(reach$low[tree_leaf(tree)], reach$high[tree_leaf(tree)]), digits = 4L)
-    cpt_abort(c(
-      "No row can be predicted as wished.",
-      x = "The tree has no leaf that predicts {text}.",
-      i = "Its leaves predict values from {all[1]} to {all[2]}."
-    ), "cpt_error_counterfactual")
-  }
-  list(leaves = aim, low = limit[1L], high = limit[2L], to = to, text = text,
-    met = now >= limit[1L] && now <= limit[2L])
-}
-
-# The smallest and largest prediction of every node.
-leaf_reach <- function(object) {
-  tree <- object$tree
-  mean <- node_prediction(object)
-  if (!tree_linear(tree)) return(list(low = mean, high = mean))
-  # A model without slopes predicts one number, within its bounds like all others.
-  one <- pmin(pmax(tree$leaf_intercept, tree$leaf_low), tree$leaf_high)
-  sloped <- leaf_linear(tree)
-  list(low = ifelse(sloped, tree$leaf_low, one), high = ifelse(sloped, tree$leaf_high, one))
-}
-
-# Nodes whose prediction depends on the row.
-leaf_linear <- function(tree) {
-  if (!tree_linear(tree)) return(logical(length(tree$node)))
-  colSums(tree$leaf_coef != 0) > 0
-}
-
 # The row -----------------------------------------------------------------------
 
 # list(object, row, x): the model to ask, the row in its columns, the coded row. A recipe is
@@ -282,11 +191,6 @@ solve_wish <- function(start, entries, wish, norm, tolerance, max_steps, threads
   ), "cpt_error_counterfactual")
 }
 
-is_wished <- function(prediction, wish) {
-  if (is.numeric(prediction)) return(prediction >= wish$low && prediction <= wish$high)
-  as.character(prediction) %in% wish$to
-}
-
 abort_unreached <- function(search, wish) {
   if (search$done) {
     cpt_abort(c(
@@ -309,76 +213,6 @@ warn_unfinished <- function(search) {
       "than {format(search$bound, digits = 4)}."),
     i = "Raise {.arg max_steps}."
   ), "cpt_warning_counterfactual")
-}
-
-# Two columns change with a level, and together they count as 1.
-finish_scale <- function(entries, norm) {
-  entries$scale[entries$kind == "level"] <- if (norm == "l2") sqrt(2) else 2
-  entries
-}
-
-# The question for search_leaves(), without its limits.
-wish_problem <- function(start, entries, wish, norm, margin) {
-  tree <- start$object$tree
-  n <- nrow(entries)
-  # Beyond this many standard deviations nothing is looked for.
-  far <- 1e4
-  paths <- lapply(wish$leaves, leaf_path, tree = tree)
-  shapes <- vector("list", length(tree$node))
-  for (i in unique(unlist(lapply(paths, unlist)))) {
-    shapes[[i]] <- row_shape(tree, i, start$x, entries)
-  }
-  leaves <- Map(function(path, i) {
-    c(path, list(rows = linear_rows(start, entries, i, wish)))
-  }, paths, wish$leaves)
-  list(n = n, norm = norm, margin = margin,
-    lower = pmax((entries$low - entries$origin) / entries$scale, -far),
-    upper = pmin((entries$high - entries$origin) / entries$scale, far),
-    whole = which(entries$whole), origin = entries$origin, scale = entries$scale,
-    rows = level_rows(entries), shapes = shapes, leaves = leaves)
-}
-
-# The polytope of the node at position i as a row sees it, by the entries that may change.
-row_shape <- function(tree, i, x, entries) {
-  k <- node_facets(tree, i)
-  coef <- tree$coef[, k, drop = FALSE]
-  list(b = coef[entries$coded, , drop = FALSE] * entries$scale,
-    z = drop(crossprod(coef, x)) + tree$intercept[k], r = tree$r[k],
-    threshold = tree$threshold[i])
-}
-
-# Positions of the nodes above a leaf, by the side on which it is.
-leaf_path <- function(tree, leaf) {
-  out <- list(inside = integer(), outside = integer())
-  at <- leaf
-  while (at != 1L) {
-    up <- node_position(tree, tree$parent[at])
-    side <- if (tree$left[up] == at) "inside" else "outside"
-    out[[side]] <- c(up, out[[side]])
-    at <- up
-  }
-  out
-}
-
-# The columns of a factor always add up to 1.
-level_rows <- function(entries) {
-  factors <- unique(entries$column[entries$kind == "level"])
-  a <- vapply(factors, function(name) (entries$column == name) * entries$scale,
-    double(nrow(entries)))
-  new_rows(matrix(a, nrow(entries)), double(length(factors)), length(factors))
-}
-
-# Limits of the prediction in a leaf with a linear model. A bound of the model itself may
-# keep a limit for all rows.
-linear_rows <- function(start, entries, i, wish) {
-  tree <- start$object$tree
-  if (!leaf_linear(tree)[i]) return(no_rows(nrow(entries)))
-  slope <- tree$leaf_coef[entries$coded, i] * entries$scale
-  now <- tree$leaf_intercept[i] + sum(tree$leaf_coef[, i] * start$x)
-  room <- min(1e-7 * (tree$leaf_high[i] - tree$leaf_low[i]), (wish$high - wish$low) / 4)
-  keep <- c(tree$leaf_low[i] < wish$low, tree$leaf_high[i] > wish$high)
-  new_rows(cbind(slope, -slope)[, keep, drop = FALSE],
-    c(wish$low - now + room, now - wish$high + room)[keep])
 }
 
 # The row after the change found, its numbers rounded to as few digits as the tolerance
@@ -465,61 +299,4 @@ row_cells <- function(row, at) {
 as.data.frame.cpt_counterfactual <- function(x, row.names = NULL, optional = FALSE, ...) {
   check_no_dots(...)
   x$changes
-}
-
-#' @rdname counterfactual
-#' @param digits *A whole number*: significant digits of printed numbers.
-#' @export
-print.cpt_counterfactual <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
-  check_no_dots(...)
-  digits <- check_number(digits, "digits", 1, 22, whole = TRUE)
-  writeLines(wrap_line(counterfactual_lines(x, digits)))
-  if (nrow(x$changes)) {
-    writeLines("")
-    print_changes(x$changes, digits)
-  }
-  invisible(x)
-}
-
-counterfactual_lines <- function(x, digits) {
-  now <- answer_text(x$before, digits)
-  what <- if (is.null(x$outcome)) "The prediction" else paste0("`", x$outcome, "`")
-  if (!nrow(x$changes)) {
-    return(paste0(what, " is predicted as ", now, " already: nothing has to change."))
-  }
-  count <- plural(nrow(x$changes), "column changes", "columns change")
-  c(
-    paste0(what, " goes from ", now, " to ", answer_text(x$after, digits), "."),
-    paste0(
-      "The smallest change is ", format(x$distance, digits = digits), " standard deviations (",
-      c(l2 = "root of the sum of squares", l1 = "sum")[[x$norm]], "); ", count, "."
-    ),
-    if (!x$finished) {
-      paste0("The search was ended early: a change as small as ",
-        format(x$bound, digits = digits), " cannot be ruled out.")
-    }
-  )
-}
-
-# "setosa (probability 0.98, leaf 4)"
-answer_text <- function(answer, digits) {
-  leaf <- paste0("leaf ", answer$node)
-  if (is.numeric(answer$prediction)) {
-    return(paste0(format(answer$prediction, digits = digits), " (", leaf, ")"))
-  }
-  class <- as.character(answer$prediction)
-  prob <- format(answer$prob[[class]], digits = min(digits, 3L))
-  paste0(class, " (probability ", prob, ", ", leaf, ")")
-}
-
-# Values are shown in full: a rounded one might not reach the leaf.
-print_changes <- function(changes, digits, most = 20L) {
-  change <- ifelse(is.na(changes$change), "", signed_number(changes$change, digits))
-  shown <- data.frame(from = changes$from, to = changes$to, change = change,
-    "in sd" = signed_number(changes$size, digits), check.names = FALSE)
-  rownames(shown) <- changes$column
-  print(utils::head(shown, most), right = TRUE)
-  if (nrow(shown) > most) {
-    writeLines(paste0("and ", plural(nrow(shown) - most, "more column", "more columns")))
-  }
 }

@@ -37,8 +37,9 @@ search_settings <- function(mold, control, seed, run) {
     return(list(control = fill_open(control, choices[[1L]]), search = NULL))
   }
   if (n > search_rows) mold <- sample_mold(mold, search_rows, seed)
-  trials <- trial_controls(control, choices)
-  judge <- function(which, splits) judge_trials(trials, which, mold, seed, splits, run)
+  trials <- lapply(choices, trial_control, control = control)
+  shrinkages <- shrinkages_for(control)
+  judge <- function(which, splits) judge_trials(trials, shrinkages, which, mold, seed, splits, run)
   tried <- judge(seq_along(trials), 1)
   if (n < search_few) tried <- rbind(tried, judge(utils::head(best_first(tried), 2L), 2:3))
   tried <- summarise_trials(tried, names(choices))
@@ -51,33 +52,28 @@ search_settings <- function(mold, control, seed, run) {
   list(control = control, search = tried)
 }
 
-trial_controls <- function(control, choices) {
-  lapply(choices, function(recipe) {
-    trial <- fill_open(control, recipe)
-    # Linear leaves are shrunk when they are fitted, so there one value is judged.
-    trial$judged_shrinkage <- if (is.null(control$leaf_shrinkage) && trial$leaf == "constant") {
-      search_shrinkage
-    } else {
-      trial$leaf_shrinkage
-    }
-    for (name in names(search_effort)) trial[[name]] <- min(trial[[name]], search_effort[[name]])
-    trial$validation <- search_share
-    trial$choose_size <- TRUE
-    trial
-  })
+trial_control <- function(recipe, control) {
+  trial <- fill_open(control, recipe)
+  for (name in names(search_effort)) trial[[name]] <- min(trial[[name]], search_effort[[name]])
+  trial$validation <- search_share
+  trial$choose_size <- TRUE
+  trial
+}
+
+# Linear leaves are shrunk when they are fitted, so there one value is judged.
+shrinkages_for <- function(control) {
+  if (is.null(control$leaf_shrinkage) && control$leaf == "constant") return(search_shrinkage)
+  control$leaf_shrinkage %||% 0
 }
 
 # One row per trial, split and shrinkage; a split holds the same rows out for all.
-judge_trials <- function(trials, which, mold, seed, splits, run) {
+judge_trials <- function(trials, shrinkages, which, mold, seed, splits, run) {
   cases <- expand.grid(trial = which, split = splits)
   judged <- Map(function(trial, split) {
     valid <- hold_out(mold, search_share, seed + split)
-    control <- trials[[trial]]
-    shrinkage <- control$judged_shrinkage
-    control$judged_shrinkage <- NULL
-    fit <- run(mold, valid, control, seed + split)
-    loss <- vapply(shrinkage, function(by) judge_tree(mold, valid, fit, by), 0)
-    data.frame(trial = trial, split = split, leaf_shrinkage = shrinkage, loss = loss,
+    fit <- run(mold, valid, trials[[trial]], seed + split)
+    loss <- vapply(shrinkages, function(by) judge_tree(mold, valid, fit, by), 0)
+    data.frame(trial = trial, split = split, leaf_shrinkage = shrinkages, loss = loss,
       leaves = sum(tree_leaf(fit$tree)), depth = tree_depth(fit$tree))
   }, cases$trial, cases$split)
   do.call(rbind, judged)

@@ -65,6 +65,31 @@ std::vector<RowView> Rows::block(const int* row, int count, std::vector<double>&
   return out;
 }
 
+// Eight sums by column number modulo 8, added in a fixed order.
+double dot(const RowView& x, const double* b) {
+  double s[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+  if (x.column) {
+    for (int e = 0; e < x.count; ++e) s[x.column[e] & 7] += x.value[e] * b[x.column[e]];
+  } else {
+    int j = 0;
+    for (; j + 8 <= x.count; j += 8)
+      for (int l = 0; l < 8; ++l) s[l] += x.value[j + l] * b[j + l];
+    for (int l = 0; j < x.count; ++j, ++l) s[l] += x.value[j] * b[j];
+  }
+  return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+}
+
+void for_each_row(const Rows& rows, const Hooks& hooks,
+                  const std::function<void(int, const RowView&)>& body) {
+  constexpr int block = 64;  // rows copied out by one task
+  hooks.run((rows.size() + block - 1) / block, [&](int b) {
+    thread_local std::vector<double> buffer;
+    const int first = b * block, count = std::min(block, rows.size() - first);
+    const std::vector<RowView> x = rows.block(first, count, buffer);
+    for (int i = 0; i < count; ++i) body(first + i, x[i]);
+  });
+}
+
 Columns measure_columns(const MatrixView& x, const std::vector<double>& weight,
                         const Hooks& hooks) {
   Columns c;

@@ -6,6 +6,7 @@
 #define CPT_DATA_H
 
 #include <Eigen/SparseCore>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,13 @@ class Rows {
   MatrixView view_;
   Eigen::SparseMatrix<double, Eigen::RowMajor> sparse_;  // the same by rows
 };
+
+// x'b. Dense rows and the same rows without their zeros give the same bits.
+double dot(const RowView& x, const double* b);
+
+// body(row, its view) for all rows, in parallel.
+void for_each_row(const Rows& rows, const Hooks& hooks,
+                  const std::function<void(int, const RowView&)>& body);
 
 // x_standardised = (x - centre) / scale; scale 0 marks a constant column, which
 // takes no part in training and gets coefficient 0.

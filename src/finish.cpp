@@ -84,10 +84,9 @@ class Finisher {
   // itself goes, from the bottom up. True if anything changed.
   bool prune() {
     const int nodes = tree_.size(), width = p_.task.statistics();
-    std::vector<int> parent(nodes, -1), become(nodes);
+    const std::vector<int> parent = parent_positions(tree_);
+    std::vector<int> become(nodes);
     std::iota(become.begin(), become.end(), 0);
-    for (int v = 0; v < nodes; ++v)
-      if (!tree_.is_leaf(v)) parent[tree_.left[v]] = parent[tree_.right[v]] = v;
     std::vector<double> alone(nodes, 0.0);  // cost of the validation rows, the node a leaf
     for (int row : p_.validation)
       for (int v = where_[row]; v >= 0; v = parent[v]) {

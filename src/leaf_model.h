@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "node_rows.h"
 #include "tree.h"
 
 namespace cpt {
@@ -19,36 +20,6 @@ struct LeafModels {
   bool empty() const { return intercept.empty(); }
   double value(int v, const RowView& x) const;
 };
-
-// All rows; a model is fitted to some of them.
-struct ModelData {
-  const Rows& rows;
-  const Scaling& scaling;  // the penalty is on coefficients of scaled columns
-  const std::vector<double>& y;
-  const std::vector<double>& weight;
-};
-
-// Where the arithmetic changes. Penalties are chosen by exact leave-one-out; where that
-// is slow, or no different, by generalised cross-validation (every row's leverage is
-// taken to be the mean one).
-struct RidgeLimits {
-  int exact = 600;    // most rows or columns, whichever are fewer, for exact leave-one-out
-  double tall = 100;  // most rows a column for it
-  int most = 3000;    // with more of both, rows evenly apart stand for all
-};
-
-// Penalties tried on one node's rows and what came of it. A score is the weighted mean
-// of squared errors of outcomes left out of the fit.
-struct Ridge {
-  std::vector<double> lambda, score;
-  double constant_score = 0;
-  double chosen = 0;  // a lambda; infinity: the mean is as good
-  double intercept = 0;
-  std::vector<double> coef;  // user's units
-};
-
-Ridge fit_ridge(const ModelData& data, const std::vector<int>& row, const RidgeLimits& limits,
-                const Hooks& hooks);
 
 // `where`: position of the leaf of every row; `training`: the rows that count.
 LeafModels fit_leaf_models(const Tree& tree, const std::vector<int>& where,

@@ -8,19 +8,6 @@ namespace cpt {
 
 namespace {
 
-constexpr int block_rows = 64;
-
-void for_each_row(const Rows& rows, const Hooks& hooks,
-                  const std::function<void(int, const RowView&)>& body) {
-  const int blocks = (rows.size() + block_rows - 1) / block_rows;
-  hooks.run(blocks, [&](int b) {
-    thread_local std::vector<double> buffer;
-    const int first = b * block_rows, count = std::min(block_rows, rows.size() - first);
-    const std::vector<RowView> block = rows.block(first, count, buffer);
-    for (int i = 0; i < count; ++i) body(first + i, block[i]);
-  });
-}
-
 // visit(leaf, P(leaf | x)) for the leaves below v, which is reached with probability `reach`.
 template <class Visit>
 void visit_below(const Tree& tree, const RowView& x, int v, double reach, const Visit& visit) {

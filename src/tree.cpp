@@ -9,8 +9,6 @@ namespace cpt {
 
 namespace {
 
-constexpr int block_rows = 64;  // rows copied out and routed by one task
-
 void append_node(Tree& tree, int id, int parent, int depth, double threshold, int facets) {
   tree.node.push_back(id);
   tree.parent.push_back(parent);
@@ -70,21 +68,6 @@ int append_kept(Tree& tree, const Tree& from, const std::vector<int>& become, in
   return here;
 }
 
-// Eight sums by column number modulo 8, added in a fixed order: dense rows and
-// the same rows without their zeros give the same bits.
-double dot(const RowView& x, const double* b) {
-  double s[8] = {0, 0, 0, 0, 0, 0, 0, 0};
-  if (x.column) {
-    for (int e = 0; e < x.count; ++e) s[x.column[e] & 7] += x.value[e] * b[x.column[e]];
-  } else {
-    int j = 0;
-    for (; j + 8 <= x.count; j += 8)
-      for (int l = 0; l < 8; ++l) s[l] += x.value[j + l] * b[j + l];
-    for (int l = 0; j < x.count; ++j, ++l) s[l] += x.value[j] * b[j];
-  }
-  return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
-}
-
 double facet_score(const Tree& tree, int facet, const RowView& x) {
   return tree.intercept[facet] +
          dot(x, tree.coef.data() + static_cast<std::size_t>(facet) * tree.cols);
@@ -113,6 +96,13 @@ Tree contract(const Tree& from, const std::vector<int>& become) {
   return tree;
 }
 
+std::vector<int> parent_positions(const Tree& tree) {
+  std::vector<int> parent(tree.size(), -1);
+  for (int v = 0; v < tree.size(); ++v)
+    if (!tree.is_leaf(v)) parent[tree.left[v]] = parent[tree.right[v]] = v;
+  return parent;
+}
+
 double facet_evidence(const Tree& tree, int facet, const RowView& x) {
   return tree.r[facet] * softplus(facet_score(tree, facet, x));
 }
@@ -137,13 +127,7 @@ int route(const Tree& tree, const RowView& x) {
 
 std::vector<int> route(const Tree& tree, const Rows& rows, const Hooks& hooks) {
   std::vector<int> leaf(rows.size());
-  const int blocks = (rows.size() + block_rows - 1) / block_rows;
-  hooks.run(blocks, [&](int b) {
-    thread_local std::vector<double> buffer;
-    const int first = b * block_rows, count = std::min(block_rows, rows.size() - first);
-    const std::vector<RowView> block = rows.block(first, count, buffer);
-    for (int i = 0; i < count; ++i) leaf[first + i] = route(tree, block[i]);
-  });
+  for_each_row(rows, hooks, [&](int i, const RowView& x) { leaf[i] = route(tree, x); });
   return leaf;
 }
 

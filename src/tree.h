@@ -36,6 +36,8 @@ Tree to_user_units(const std::vector<Node>& nodes, const Scaling& scaling, doubl
 // (which takes v's place with all below it).
 Tree contract(const Tree& tree, const std::vector<int>& become);
 
+std::vector<int> parent_positions(const Tree& tree);  // -1 for the root
+
 // r_k log(1 + exp(x'b_k + a_k)), the evidence of facet k
 double facet_evidence(const Tree& tree, int facet, const RowView& x);
 

@@ -2,6 +2,7 @@
 // leave-one-out scores against fits without the row, the same answers from rows and
 // from columns, dense and sparse, and what becomes of it in the nodes of a tree.
 #include "leaf_model.h"
+#include "ridge.h"
 
 #include <Eigen/Dense>
 #include <algorithm>
