@@ -37,11 +37,12 @@ run_tasks <- function(tasks, case, design, run) {
 }
 
 run_here <- function(tasks, case, run) {
-  tick <- if (run$verbose) progress_bar()
   case$threads <- run$threads
-  lapply(seq_along(tasks), function(i) {
-    if (run$verbose) tick("fit", i, length(tasks), NA, (i - 1) / length(tasks))
-    run_task(tasks[[i]], case)
+  with_progress(run$verbose, function(tick) {
+    lapply(seq_along(tasks), function(i) {
+      if (run$verbose) tick("fit", i, length(tasks), NA, (i - 1) / length(tasks))
+      run_task(tasks[[i]], case)
+    })
   })
 }
 

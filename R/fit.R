@@ -39,9 +39,10 @@ fit_mold <- function(mold, settings, call) {
 # The engine's errors keep their text as the cause; an interrupt is no error
 # and passes through.
 run_engine <- function(mold, valid, options, verbose) {
-  on_tick <- if (verbose) progress_bar()
   tryCatch(
-    engine_fit(mold$x, mold$y, mold$weights, valid, options, on_tick),
+    with_progress(verbose, function(tick) {
+      engine_fit(mold$x, mold$y, mold$weights, valid, options, tick)
+    }),
     error = function(e) {
       cpt_abort(c(
         "The tree could not be fitted.",
@@ -97,22 +98,28 @@ random_keys <- function(seed, n) {
 
 # Progress -------------------------------------------------------------------------
 
-# A function for the engine to call; the bar ends with the frame that asked for it.
-progress_bar <- function(frame = parent.frame()) {
+# work(tick) with a bar on the screen: the engine calls tick(), and the bar goes when
+# the work ends in any way. Without `show`, tick is NULL.
+# Ctrl-C in the middle of cli's work would leave a bar that cannot be cleaned up, which
+# is an error and no interrupt; so it waits until the bar is drawn. And a bar that
+# cannot be cleaned up must not cost the user the fit.
+with_progress <- function(show, work) {
+  if (!show) return(work(NULL))
   steps <- 1000
-  bar <- cli::cli_progress_bar(
-    total = steps, clear = TRUE, .envir = frame,
+  bar <- suspendInterrupts(cli::cli_progress_bar(
+    total = steps, clear = TRUE, current = FALSE, .auto_close = FALSE,
     # Short enough for 80 columns; a longer line would lose the time left.
     format = "{cli::pb_bar} {cli::pb_percent} {cli::pb_extra$text} | {cli::pb_eta} left",
     extra = list(text = "starting")
-  )
-  function(stage, epoch, epochs, loss, done) {
-    cli::cli_progress_update(
-      id = bar, set = min(steps, max(0, floor(steps * done))), .envir = frame,
+  ))
+  on.exit(try(suspendInterrupts(cli::cli_progress_done(id = bar)), silent = TRUE))
+  work(function(stage, epoch, epochs, loss, done) {
+    suspendInterrupts(cli::cli_progress_update(
+      id = bar, set = min(steps, max(0, floor(steps * done))),
       extra = list(text = progress_text(stage, epoch, epochs, loss))
-    )
+    ))
     invisible(NULL)
-  }
+  })
 }
 
 progress_text <- function(stage, epoch, epochs, loss) {

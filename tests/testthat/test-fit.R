@@ -160,13 +160,23 @@ test_that("the text of the progress bar", {
   expect_identical(progress_text("finish", 1, 1, NA), "finish 1/1")
 })
 
-test_that("the progress bar can be updated, ends with its frame and is silent if asked", {
-  run <- function() {
-    tick <- progress_bar()
-    for (i in 0:10) tick("grow", i, 10, 1 / (i + 1), i / 10)
+test_that("the progress bar can be updated, ends with its work and is silent if asked", {
+  cli::cli_progress_cleanup()
+  answer <- suppressMessages(with_progress(TRUE, function(tick) {
+    for (i in 0:9) tick("grow", i, 10, 1 / (i + 1), i / 10)
     "done"
-  }
-  expect_identical(suppressMessages(run()), "done")
+  }))
+  expect_identical(answer, "done")
+  expect_identical(with_progress(FALSE, is.null), TRUE)
+  expect_identical(cli::cli_progress_num(), 0L)
+  # An interrupt stays one, whatever the state of the bar, and so does an error.
+  ended <- function(expr) tryCatch(expr, interrupt = function(e) "interrupt", error = conditionMessage)
+  expect_identical(ended(with_progress(TRUE, function(tick) {
+    cli::cli_progress_cleanup()
+    rlang::interrupt()
+  })), "interrupt")
+  expect_identical(ended(with_progress(TRUE, function(tick) stop("of the work"))), "of the work")
+  expect_identical(cli::cli_progress_num(), 0L)
   expect_silent(cpt(Species ~ ., iris, control = quick(), seed = 1, verbose = FALSE))
   a <- suppressMessages(cpt(Species ~ ., iris, control = quick(), seed = 1, verbose = TRUE))
   same_fit(cpt(Species ~ ., iris, control = quick(), seed = 1, verbose = FALSE), a)
