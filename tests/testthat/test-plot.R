@@ -25,15 +25,58 @@ test_that("all types draw all kinds of trees at all kinds of sizes", {
     hand_cpt(gate(c(1, 0, 0, 0, 0, 0.1), -3), mpg ~ wt + gear + am + hp, data)
   )
   for (fit in fits) {
+    inner <- sum(fit$tree$left > 0L)
     for (size in list(c(7, 5), c(3.5, 2.5))) {
       for (type in plot_types) {
         out <- on_page(
           expect_silent(plot(fit, type, main = "title", resolution = 15)), size[1L], size[2L]
         )
-        expect_type(out, "list")
+        if (type == "tree") {
+          expect_identical(nrow(out), length(fit$tree$node))
+          expect_false(anyNA(out$x) || anyNA(out$y))
+        }
+        if (type == "regions") expect_true(all(out$node %in% fit$tree$node[fit$tree$left == 0L]))
+        if (type == "nodes") {
+          # from the root down, as many as are legible; a lone root shows itself
+          shown <- out$nodes$node
+          of <- if (inner) sort(fit$tree$node[fit$tree$left > 0L]) else 1L
+          expect_identical(shown, of[seq_along(shown)])
+          expect_gte(length(shown), min(inner, 3L))
+        }
+        if (type == "facets") expect_identical(nrow(out) > 0L, inner > 0L)
+        if (type == "history") expect_identical(nrow(out), nrow(fit$history))
+        if (type == "importance") expect_setequal(out$variable, importance(fit)$variable)
       }
     }
   }
+})
+
+test_that("trees draw on square and on wide pages too", {
+  for (fit in list(hand_iris(), hand_cars(), root_cars(), big_tree(6L), big_tree(5L, 100L))) {
+    for (size in list(c(3.5, 3.5), c(12, 3))) {
+      out <- on_page(plot(fit, main = "title"), size[1L], size[2L])
+      expect_identical(nrow(out), length(fit$tree$node))
+      expect_false(anyNA(out$x) || anyNA(out$y))
+    }
+  }
+})
+
+test_that("regions have a grid of the resolution asked for, in the units of the data", {
+  for (fit in list(hand_cars(), root_cars(), big_tree(5L, 100L), big_tree(4L, 0L))) {
+    for (size in list(c(7, 5), c(3.5, 2.5))) {
+      out <- on_page(plot(fit, "regions", resolution = 15, main = "title", asp = 1), size[1L], size[2L])
+      expect_identical(nrow(out), 225L)
+      expect_true(all(is.finite(as.matrix(out[1:2]))))
+    }
+  }
+  out <- on_page(plot(root_iris(), "regions", data = iris, resolution = 15))
+  expect_identical(unique(out$node), 1L)
+  # Coordinates of the plot are those of the data, so points can be added.
+  on_page({
+    graphics::par(mar = c(4, 4, 3, 1))
+    out <- plot(hand_square(), "regions", resolution = 15)
+    expect_equal(graphics::par("usr"), c(range(out$u), range(out$v)))
+  })
 })
 
 test_that("plot() returns its data invisibly", {
