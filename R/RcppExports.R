@@ -5,6 +5,10 @@ engine_fit <- function(x, y, weights, valid, options, on_tick) {
     .Call(`_cptree_engine_fit`, x, y, weights, valid, options, on_tick)
 }
 
+engine_medians <- function(x, weights) {
+    .Call(`_cptree_engine_medians`, x, weights)
+}
+
 engine_route <- function(tree, x, threads) {
     .Call(`_cptree_engine_route`, tree, x, threads)
 }

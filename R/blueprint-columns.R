@@ -144,19 +144,7 @@ weighted_mode <- function(code, n_codes, weights) {
 }
 
 # Equal to median() of the rows repeated `weights` times.
-weighted_median <- function(x, weights) {
-  seen <- !is.na(x) & weights > 0
-  if (!any(seen)) return(stats::median(x, na.rm = TRUE))
-  w <- weights[seen]
-  x <- x[seen]
-  if (all(w == w[1L])) return(stats::median(x))
-  o <- order(x)
-  reached <- cumsum(w[o])
-  half <- reached[length(reached)] / 2
-  low <- which(reached >= half)[1L]
-  high <- if (reached[low] == half) low + 1L else low
-  (x[o][low] + x[o][high]) / 2
-}
+weighted_median <- function(x, weights) matrix_medians(as.matrix(x), weights)
 
 fill_column <- function(x, item) {
   if (!anyNA(x)) return(x)

@@ -63,20 +63,6 @@ matrix_fill <- function(x, fill) {
   x
 }
 
-matrix_medians <- function(x, weights) {
-  if (!isS4(x)) {
-    return(vapply(seq_len(ncol(x)), function(j) weighted_median(as.double(x[, j]), weights), 0))
-  }
-  all <- sum(weights)
-  vapply(seq_len(ncol(x)), function(j) {
-    at <- x@p[j] + seq_len(x@p[j + 1L] - x@p[j])
-    w <- weights[x@i[at] + 1L]
-    rest <- all - sum(w)
-    # More than half of the weight on zero: the median is zero.
-    if (rest > sum(w)) return(0)
-    # Count from the rows themselves: `rest` carries rounding error.
-    v <- double(nrow(x))
-    v[x@i[at] + 1L] <- x@x[at]
-    weighted_median(v, weights)
-  }, 0)
-}
+# NA where a column has no value. Computed without copies of columns in R, which would
+# fill the memory before they are collected.
+matrix_medians <- function(x, weights) engine_medians(x, as.double(weights))

@@ -26,6 +26,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// engine_medians
+Rcpp::NumericVector engine_medians(SEXP x, Rcpp::NumericVector weights);
+RcppExport SEXP _cptree_engine_medians(SEXP xSEXP, SEXP weightsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    rcpp_result_gen = Rcpp::wrap(engine_medians(x, weights));
+    return rcpp_result_gen;
+END_RCPP
+}
 // engine_route
 Rcpp::IntegerVector engine_route(Rcpp::List tree, SEXP x, int threads);
 RcppExport SEXP _cptree_engine_route(SEXP treeSEXP, SEXP xSEXP, SEXP threadsSEXP) {
@@ -134,6 +145,7 @@ END_RCPP
 
 static const R_CallMethodDef CallEntries[] = {
     {"_cptree_engine_fit", (DL_FUNC) &_cptree_engine_fit, 6},
+    {"_cptree_engine_medians", (DL_FUNC) &_cptree_engine_medians, 2},
     {"_cptree_engine_route", (DL_FUNC) &_cptree_engine_route, 3},
     {"_cptree_engine_soft", (DL_FUNC) &_cptree_engine_soft, 4},
     {"_cptree_engine_linear", (DL_FUNC) &_cptree_engine_linear, 4},

@@ -19,6 +19,7 @@
 #include "fit.h"
 #include "kernels.h"
 #include "libsvm.h"
+#include "median.h"
 #include "predict.h"
 
 namespace {
@@ -367,6 +368,19 @@ Rcpp::List engine_fit(SEXP x, Rcpp::NumericVector y, Rcpp::NumericVector weights
   return Rcpp::List::create(Rcpp::_["tree"] = tree, Rcpp::_["where"] = where,
                             Rcpp::_["history"] = write_history(result.history),
                             Rcpp::_["columns"] = write_columns(result.columns));
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector engine_medians(SEXP x, Rcpp::NumericVector weights) {
+  const cpt::MatrixView view = view_matrix(x);
+  const std::vector<double> w(weights.begin(), weights.end());
+  std::vector<double> median;
+  EngineRun run(1, [&](const cpt::Hooks& hooks) { median = cpt::column_medians(view, w, hooks); });
+  run.wait(R_NilValue);
+  Rcpp::NumericVector out(median.begin(), median.end());
+  for (double& m : out)
+    if (ISNAN(m)) m = NA_REAL;
+  return out;
 }
 
 // [[Rcpp::export(rng = false)]]

@@ -369,9 +369,20 @@ test_that("medians and modes of weighted rows are those of repeated rows", {
     expect_identical(weighted_mode(code, 3L, w), as.double(which.max(tabulate(rep(code, w), 3))))
   }
   expect_identical(weighted_median(c(1, 2, NA), c(0, 0, 1)), 1.5)
+  expect_identical(weighted_median(c(NA_real_, NaN), 1:2), NA_real_)
   sparse <- Matrix::rsparsematrix(40, 6, 0.4)
   sparse[, 1] <- -1
-  expect_identical(matrix_medians(sparse, rep(1, 40)), unname(apply(as.matrix(sparse), 2, median)))
+  dense <- as.matrix(sparse)
+  w <- rep(c(0, 1, 3), length.out = 40)
+  of_repeated <- function(x) unname(apply(x, 2, function(v) median(rep(v, w), na.rm = TRUE)))
+  expect_identical(matrix_medians(sparse, rep(1, 40)), unname(apply(dense, 2, median)))
+  expect_identical(matrix_medians(sparse, w), of_repeated(dense))
+  dense[cbind(1:40, rep(1:6, length.out = 40))] <- NA
+  expect_identical(matrix_medians(dense, w), of_repeated(dense))
+  whole <- round(10 * dense)
+  storage.mode(whole) <- "integer"
+  expect_identical(matrix_medians(whole, w), as.double(of_repeated(whole)))
+  expect_identical(matrix_medians(whole > 0, w), as.double(of_repeated(whole > 0)))
 })
 
 test_that("every Matrix class becomes a dgCMatrix or a plain matrix", {
