@@ -8,8 +8,6 @@
 recipes <- list(
   flexible = list(max_depth = 7, max_facets = 20, min_leaf_obs = 7, lambda_end = 6,
     dropout = 0, ridge = 0, prior_weight = 0.2, a_beta = 1, leaf_shrinkage = 0),
-  sparing = list(max_depth = 6, max_facets = 8, min_leaf_obs = 7, lambda_end = 2,
-    dropout = 0, ridge = 0, prior_weight = 1, a_beta = 2, leaf_shrinkage = 0),
   smooth = list(max_depth = 6, max_facets = 16, min_leaf_obs = 7, lambda_end = 2,
     dropout = 0, ridge = 0.3, prior_weight = 0.2, a_beta = 1, leaf_shrinkage = 0),
   cautious = list(max_depth = 5, max_facets = 8, min_leaf_obs = 10, lambda_end = 2,
@@ -24,8 +22,8 @@ search_few <- 1500      # with fewer rows the best two are judged by other rows,
 # Shrinkage of leaf values needs no fit of its own: all of these are judged on each tree.
 search_shrinkage <- c(0, 3, 10, 30, 100, 300, 1000)
 # A trial trains less than a tree that is kept: it need only be as good as the others.
-search_effort <- list(starts = 2, grow_epochs = 10, grow_min_steps = 250,
-  refine_epochs = 20, refine_min_steps = 300)
+search_effort <- list(starts = 1, grow_epochs = 8, grow_min_steps = 120,
+  refine_epochs = 10, refine_min_steps = 150)
 
 # list(control, search): the settings with nothing left open, and the table of what was
 # tried (NULL if nothing was). `run(mold, valid, control, seed)` fits.

@@ -5,16 +5,6 @@
 
 namespace cpt {
 
-namespace {
-
-// Early epochs are soft and say little; later ones are scored about twenty times.
-bool is_scored(int epoch, int epochs) {
-  const int every = std::max(1, epochs / 40);
-  return epoch + 1 == epochs || (2 * epoch >= epochs && (epochs - 1 - epoch) % every == 0);
-}
-
-}  // namespace
-
 void refine(const Problem& p, std::vector<Node>& nodes) {
   if (p.options.refine_epochs == 0 || nodes[0].is_leaf()) return;
   const double nat = p.task.nat(hard_loss(p, nodes));

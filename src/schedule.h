@@ -39,6 +39,13 @@ inline int refine_epochs(const Problem& p) {
                          p.options.batch_size);
 }
 
+// Which epochs of a stage have their hard tree scored: early ones are soft and say
+// little; of the second half, about twenty.
+inline bool is_scored(int epoch, int epochs) {
+  const int every = std::max(1, epochs / 40);
+  return epoch + 1 == epochs || (2 * epoch >= epochs && (epochs - 1 - epoch) % every == 0);
+}
+
 }  // namespace cpt
 
 #endif

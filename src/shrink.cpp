@@ -18,6 +18,7 @@ constexpr int rounds = 8;
 constexpr double share_a_round = 0.3;  // of a node's facets, at most
 constexpr double hopeful = 4.0;        // harm that training on may mend, in prices
 constexpr int judging_rows = 8192;     // rows of a node that judge its facets
+constexpr int repair = 6;              // a round trains for this part of the joint steps
 
 // One node: its rows, and what each costs on either side with the subtrees as they are.
 class NodeShrinker {
@@ -132,7 +133,7 @@ double retrain(const Problem& p, std::vector<Node>& nodes, double nat, int round
     EpochSettings settings = epoch_settings(p.options, p.options.refine_rate, from + e, 2 * epochs);
     settings.prior = 1;
     settings.nat = nat;
-    descent.epoch("shrink", round * epochs + e + 1, settings, 2 * (e + 1) > epochs);
+    descent.epoch("shrink", round * epochs + e + 1, settings, is_scored(e, epochs));
   }
   descent.restore_best();
   return descent.best_posterior();
@@ -143,7 +144,7 @@ double retrain(const Problem& p, std::vector<Node>& nodes, double nat, int round
 void shrink(const Problem& p, std::vector<Node>& nodes) {
   if (!p.prior.active() || nodes[0].is_leaf()) return;
   const int epochs = epochs_at_least(std::max(1, p.options.refine_epochs / 8),
-                                     p.options.refine_min_steps / 2, p.training.size(),
+                                     p.options.refine_min_steps / repair, p.training.size(),
                                      p.options.batch_size);
   const double nat = p.task.nat(hard_loss(p, nodes));
   Descent before(p, nodes, 0, nat);
