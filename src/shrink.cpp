@@ -18,7 +18,7 @@ constexpr int rounds = 8;
 constexpr double share_a_round = 0.3;  // of a node's facets, at most
 constexpr double hopeful = 4.0;        // harm that training on may mend, in prices
 constexpr int judging_rows = 8192;     // rows of a node that judge its facets
-constexpr int repair = 6;              // a round trains for this part of the joint steps
+constexpr int repair = 3;              // a round trains for this part of the joint steps
 
 // One node: its rows, and what each costs on either side with the subtrees as they are.
 class NodeShrinker {

@@ -2,12 +2,7 @@
 here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1]))
 source(file.path(here, "common.R"))
 
-given <- arguments(seeds = 1:5)
+given <- arguments(seeds = 1:10)
 part <- parts(read_data(given$folder, "bace.rds"), given$validate)
-settings <- list(
-  max_depth = 4, max_leaves = 21, max_facets = 8, min_leaf_obs = 30, standardize = "matrix",
-  dropout = 0.7, batch_size = 200, grow_min_steps = 200, grow_rate = 0.01, refine_epochs = 60,
-  refine_rate = 0.005, lambda_end = 4, weight_rate = 1, prior_weight = 0.5, a_beta = 2,
-  e0 = 1e6, f0 = 1e6
-)
+settings <- paper_settings$bace
 experiment("bace", part, settings, given, limit = 21)

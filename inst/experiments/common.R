@@ -11,6 +11,7 @@
 # a file, such as inst/extdata/experiments.csv, which the vignette shows.
 
 library(cptree)
+source(file.path(here, "settings.R"))
 
 arguments <- function(seeds) {
   given <- commandArgs(trailingOnly = TRUE)
@@ -70,10 +71,11 @@ size_of <- function(fit) {
 }
 
 # Fits with every seed (and thread count), prints one line each and the mean.
-experiment <- function(title, part, settings, given, limit = NA, identical_on = part$score$x) {
+experiment <- function(title, part, settings, given, limit = NA, method = "cpt",
+                       identical_on = part$score$x) {
   settings <- c(settings, list(search = FALSE))  # what is not given is as in the first recipe
   settings <- settings[!duplicated(names(settings))]
-  cat(title, "\n")
+  cat(title, ", ", method, if (!is.na(limit)) paste(", at most", limit, "leaves"), "\n", sep = "")
   rows <- lapply(given$seeds, function(seed) {
     fits <- lapply(given$threads, function(threads) {
       do.call(cpt, c(list(part$fit$x, part$fit$y, seed = seed, threads = threads,
@@ -95,7 +97,7 @@ experiment <- function(title, part, settings, given, limit = NA, identical_on = 
   cat("  mean ", colnames(table)[2], " ", format(mean(score), digits = 4), error,
       ", leaves ", format(mean(table[, "leaves"]), digits = 3),
       ", facets a node ", format(mean(table[, "facets"]), digits = 3), "\n", sep = "")
-  save_rows(table, title, limit, "cpt", given$csv)
+  save_rows(table, title, limit, method, given$csv)
   if (given$peers) {
     for (method in names(peers)) {
       peer <- tryCatch(peers[[method]](part, settings, given), error = function(e) {
@@ -110,14 +112,18 @@ experiment <- function(title, part, settings, given, limit = NA, identical_on = 
 }
 
 save_rows <- function(table, data, limit, method, file) {
-  if (!nzchar(file)) return(invisible())
   rows <- data.frame(data = data, limit = limit, method = method, metric = colnames(table)[2],
     seed = table[, 1], score = signif(table[, 2], 6), leaves = table[, "leaves"],
     depth = table[, "depth"], facets = signif(table[, "facets"], 4), nonzero = table[, "nonzero"],
     seconds = signif(table[, "seconds"], 3))
+  append_rows(rows, file)
+}
+
+append_rows <- function(rows, file) {
+  if (!nzchar(file)) return(invisible())
   new <- !file.exists(file)
   utils::write.table(rows, file, append = !new, sep = ",", row.names = FALSE, col.names = new,
-    quote = c(1, 3, 4))
+    quote = which(vapply(rows, is.character, NA)))
 }
 
 # Peers -------------------------------------------------------------------------------

@@ -2,11 +2,12 @@
 here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1]))
 source(file.path(here, "common.R"))
 
-given <- arguments(seeds = 1:3)
+given <- arguments(seeds = 1:10)
 part <- parts(read_data(given$folder, "letter.rds"), given$validate)
-settings <- list(
-  max_depth = 11, max_leaves = 463, max_facets = 30, min_split_obs = 4, min_leaf_obs = 2,
-  starts = 2, grow_min_steps = 200, grow_rate = 0.01, refine_epochs = 100, refine_rate = 0.02, lambda_end = 4,
-  weight_rate = 1, prior_weight = 0
-)
+settings <- paper_settings$letter
 experiment("letter", part, settings, given, limit = 463)
+
+given$peers <- FALSE
+small <- utils::modifyList(settings, list(max_depth = 8, max_leaves = 150, batch_size = 1000,
+  dropout = 0, starts = 2, lambda_end = 4))
+experiment("letter", part, small, given, limit = 150)

@@ -3,7 +3,7 @@
 here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1]))
 source(file.path(here, "common.R"))
 
-given <- arguments(seeds = 1:5)
+given <- arguments(seeds = 1:10)
 set.seed(20)
 fresh <- make_rings(20000)
 part <- list(fit = list(x = rings[1:2], y = rings$class), score = list(x = fresh[1:2], y = fresh$class))

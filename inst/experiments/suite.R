@@ -69,11 +69,7 @@ for (file in files) {
         score = signif(suite_score(test$y, got$estimate), 5), leaves = got$leaves, facets = got$facets,
         seconds = signif(seconds, 3))
       cat(unlist(lapply(row, format)), "\n")
-      if (nzchar(given$csv)) {
-        new <- !file.exists(given$csv)
-        utils::write.table(row, given$csv, append = !new, sep = ",", row.names = FALSE,
-          col.names = new, quote = FALSE)
-      }
+      append_rows(row, given$csv)
     }
   }
 }

@@ -376,6 +376,7 @@ test_that("enough shrinkage changes the class, everywhere alike", {
 })
 
 test_that("counterfactuals know the limits of linear leaves and of shrunk means", {
+  skip_if_not_installed("quadprog")
   data <- bent()
   fit <- linear(y ~ ., data)
   row <- data[which.min(abs(data$y)), ]
