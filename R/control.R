@@ -84,8 +84,8 @@ control_table <- list(
   control_field("refine_min_steps", "whole", 1, count_max, "refine",
     paste(
       "Fewest optimiser steps of the joint training, so that small data, where a",
-      "pass is one step, are trained too. Every round that removes facets takes half",
-      "of them."
+      "pass is one step, are trained too. Every round that removes facets takes a",
+      "third of them."
     )),
   control_field("refine_rate", "number", 0, Inf, "refine", above = TRUE,
     paste(
@@ -96,8 +96,8 @@ control_table <- list(
     "Rows per optimiser step."),
   control_field("lambda_start", "number", 0, Inf, "refine", above = TRUE,
     paste(
-      "Steepness of the gates when the joint training begins. Soft, so that rows near",
-      "a border are still seen by both sides."
+      "Steepness of the gates when a training begins. Soft, so that rows near a border",
+      "are still seen by both sides, and every side of a region is found."
     )),
   control_field("lambda_end", "number", 0, Inf, "refine", above = TRUE,
     paste(
@@ -107,7 +107,8 @@ control_table <- list(
   control_field("weight_rate", "number", 0, Inf, "refine", above = TRUE,
     paste(
       "Step size for the logarithm of the facet weights `r`, relative to the others.",
-      "3, so that facets that are not needed can fade within the steps given."
+      "2, so that facets that are not needed can fade within the steps given; at 3 some",
+      "faded that would have been needed."
     )),
   control_field("dropout", "number", 0, 0.95, "refine",
     paste(
@@ -246,12 +247,12 @@ cpt_control <- function(max_depth = NULL,
                         grow_min_steps = 500,
                         grow_rate = 0.03,
                         refine_epochs = 40,
-                        refine_min_steps = 600,
+                        refine_min_steps = 1000,
                         refine_rate = 0.02,
                         batch_size = 1000,
-                        lambda_start = 0.5,
+                        lambda_start = 0.3,
                         lambda_end = NULL,
-                        weight_rate = 3,
+                        weight_rate = 2,
                         dropout = NULL,
                         reach_tolerance = 3e-4,
                         ridge = NULL,
