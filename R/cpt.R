@@ -11,8 +11,9 @@
 #'
 #' @section What to turn first:
 #' Nothing: size, facets and restraint are chosen on held-out rows, and the tree is
-#' then fitted on all. To decide yourself: `max_depth`, the number of levels, decides
-#' how large the tree is and how well it can fit. Then `refine_epochs` (more training),
+#' then fitted on all (from 10,000 rows on, a fifth is held out again to prune it). To
+#' decide yourself: `max_depth`, the number of levels, decides how large the tree is and
+#' how well it can fit. Then `refine_epochs` (more training),
 #' then `max_facets` (rounder regions) and `ridge` or `min_leaf_obs` (steadier, less
 #' bold). `search = FALSE` spends no time on choosing. See [cpt_control()].
 #'

@@ -19,6 +19,10 @@ search_share <- 0.25    # of the rows judge
 search_rows <- 40000    # rows that are enough to choose by
 search_least <- 40      # with fewer rows there is nothing to judge by
 search_few <- 1500      # with fewer rows the best two are judged by other rows, too
+# With this many rows the kept tree, too, holds rows out and is pruned by them: those rows
+# are missed less than restraint is. With fewer, all rows train it.
+search_many <- 10000
+search_many_share <- 0.2
 # Shrinkage of leaf values needs no fit of its own: all of these are judged on each tree.
 search_shrinkage <- c(0, 3, 10, 30, 100, 300, 1000)
 # A trial trains less than a tree that is kept: it need only be as good as the others.
@@ -45,9 +49,19 @@ search_settings <- function(mold, control, seed, run) {
   if (is.null(control$leaf_shrinkage)) control$leaf_shrinkage <- tried$leaf_shrinkage[best]
   control <- fill_open(control, choices[[best]])
   control$max_depth <- min(control$max_depth, tried$depth[best])
-  # More rows carry more leaves.
-  control$max_leaves <- min(control$max_leaves, ceiling(tried$leaves[best] / (1 - search_share)))
-  list(control = control, search = tried)
+  list(control = bound_size(control, n, tried$leaves[best]), search = tried)
+}
+
+# The size of the kept tree: bounded by held-out rows if there are many rows, else by the
+# leaves of the trial; more rows carry more leaves.
+bound_size <- function(control, n, leaves) {
+  if (n >= search_many) {
+    control$validation <- search_many_share
+    control$choose_size <- TRUE
+  } else {
+    control$max_leaves <- min(control$max_leaves, ceiling(leaves / (1 - search_share)))
+  }
+  control
 }
 
 trial_control <- function(recipe, control) {

@@ -18,15 +18,15 @@ paper_settings <- list(
     max_depth = 4, max_leaves = 21, max_facets = 8, min_leaf_obs = 30, standardize = "matrix",
     dropout = 0.5, ridge = 10, leaf_shrinkage = 30, batch_size = 200, starts = 3, grow_epochs = 20,
     grow_min_steps = 200, grow_rate = 0.01, refine_epochs = 60, refine_min_steps = 600,
-    refine_rate = 0.005, lambda_start = 0.2, lambda_end = 4, weight_rate = 1, prior_weight = 0.5,
+    refine_rate = 0.005, lambda_start = 0.1, lambda_end = 4, weight_rate = 1, prior_weight = 0.5,
     a_beta = 2, e0 = 1e6, f0 = 1e6
   ),
   hiv = list(
     max_depth = 4, max_leaves = 24, max_facets = 2, min_leaf_obs = 100, standardize = "matrix",
-    dropout = 0.5, ridge = 10, leaf_shrinkage = 300, starts = 3, grow_epochs = 20,
-    grow_min_steps = 200, grow_rate = 0.01, refine_epochs = 20, refine_min_steps = 600,
-    refine_rate = 0.005, lambda_start = 0.5, lambda_end = 4, weight_rate = 1, prior_weight = 0.5,
-    a_beta = 2, e0 = 1e6, f0 = 1e6
+    dropout = 0.5, ridge = 10, leaf_shrinkage = 300, batch_size = 4000, starts = 2,
+    grow_epochs = 60, grow_min_steps = 200, grow_rate = 0.01, refine_epochs = 20,
+    refine_min_steps = 1000, refine_rate = 0.005, lambda_start = 0.1, lambda_end = 4,
+    weight_rate = 1, prior_weight = 0.5, a_beta = 2, e0 = 1e6, f0 = 1e6
   ),
   pdbbind_standin = list(
     max_depth = 4, max_leaves = 15, max_facets = 10, dropout = 0.5, starts = 1, grow_epochs = 20,

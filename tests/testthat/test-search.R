@@ -55,6 +55,17 @@ test_that("nothing is searched without need, or rows to judge by", {
     recipes$flexible$max_facets)
 })
 
+test_that("the size of the kept tree is bounded by the trial, or with many rows by held-out rows", {
+  few <- bound_size(cpt_control(), 9999, 6)
+  expect_identical(few$max_leaves, 8)
+  expect_identical(few[c("validation", "choose_size")], cpt_control()[c("validation", "choose_size")])
+  expect_identical(bound_size(cpt_control(max_leaves = 3), 9999, 6)$max_leaves, 3)
+  many <- bound_size(cpt_control(max_leaves = 3), 10000, 6)
+  expect_identical(many$validation, 0.2)
+  expect_true(many$choose_size)
+  expect_identical(many$max_leaves, 3)
+})
+
 test_that("many rows are sampled for the search, by the seed alone", {
   mold <- list(x = matrix(1:20, 10), y = 1:10, weights = rep(1, 10))
   some <- sample_mold(mold, 4, 5)
