@@ -188,9 +188,11 @@ peers <- list(
   `ridge` = function(part, settings, given) {
     y <- part$fit$y
     family <- if (is.numeric(y)) "gaussian" else if (nlevels(y) == 2) "binomial" else "multinomial"
+    numbers <- function(x) if (is.data.frame(x)) as.matrix(x) else x
+    part$score$x <- numbers(part$score$x)
     start <- proc.time()[["elapsed"]]
     set.seed(1)
-    fit <- glmnet::cv.glmnet(part$fit$x, y, family = family, alpha = 0, nfolds = 5)
+    fit <- glmnet::cv.glmnet(numbers(part$fit$x), y, family = family, alpha = 0, nfolds = 5)
     seconds <- proc.time()[["elapsed"]] - start
     score <- if (is.numeric(y)) {
       metric_of(part$score$y, as.vector(predict(fit, part$score$x, s = "lambda.min")))
