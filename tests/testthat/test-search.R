@@ -55,6 +55,53 @@ test_that("nothing is searched without need, or rows to judge by", {
     recipes$flexible$max_facets)
 })
 
+# What search_settings() asks of its `run`, which answers with a tree that is too bold:
+# grown on 60 rows, judged on all.
+watched_search <- function(n) {
+  d <- noisy_disc(n)
+  bold <- cpt(y ~ ., d[1:60, ], control = quick(min_leaf_obs = 1, min_split_obs = 2), max_depth = 5,
+    seed = 1)
+  fit <- list(tree = bold$tree, where = predict(bold, d, type = "node"))
+  asked <- list()
+  run <- function(mold, valid, control, seed) {
+    asked[[length(asked) + 1L]] <<- list(valid = valid, control = control, seed = seed)
+    fit
+  }
+  mold <- blueprint_mold_formula(y ~ ., d, NULL, NULL, "fail")
+  found <- search_settings(mold, cpt_control(), 4, run)
+  list(asked = asked, found = found, fit = fit, mold = mold)
+}
+
+test_that("trials are light, held to other rows, and what they chose is used", {
+  got <- watched_search(400)
+  expect_length(got$asked, length(recipes) + 4L)
+  for (one in got$asked) {
+    expect_identical(one$valid, hold_out(got$mold, search_share, one$seed))
+    expect_identical(one$control$validation, search_share)
+    expect_true(one$control$choose_size)
+    expect_true(all(unlist(one$control[names(search_effort)]) <= unlist(search_effort)))
+  }
+  expect_identical(vapply(got$asked, `[[`, 0, "seed"), 4 + c(rep(1, length(recipes)), 2, 2, 3, 3))
+  # All recipes gave the same tree, so the first is kept, with the best shrinkage of three splits.
+  loss <- sapply(search_shrinkage, function(by) {
+    mean(sapply(5:7, function(seed) judge_tree(got$mold, hold_out(got$mold, 0.25, seed), got$fit, by)))
+  })
+  expect_gt(which.min(loss), 1L)
+  kept <- got$found$control
+  expect_identical(kept$leaf_shrinkage, search_shrinkage[which.min(loss)])
+  expect_identical(kept$max_facets, recipes$flexible$max_facets)
+  expect_identical(kept$starts, cpt_control()$starts)
+  expect_identical(kept$validation, 0)
+  expect_identical(kept$max_leaves, ceiling(sum(got$fit$tree$left == 0L) / 0.75))
+})
+
+test_that("the kept tree of many rows is pruned by held-out rows", {
+  kept <- watched_search(search_many)$found$control
+  expect_identical(kept$validation, search_many_share)
+  expect_true(kept$choose_size)
+  expect_identical(kept$max_leaves, cpt_control()$max_leaves)
+})
+
 test_that("the size of the kept tree is bounded by the trial, or with many rows by held-out rows", {
   few <- bound_size(cpt_control(), 9999, 6)
   expect_identical(few$max_leaves, 8)
