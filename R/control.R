@@ -45,6 +45,12 @@ control_table <- list(
       "Random starts per split, judged by the gain of the hard split. The start",
       "matters; more starts cost time in proportion."
     )),
+  control_field("column_share", "number", 0, Inf, "grow",
+    paste(
+      "A split asks about one column alone where that gains at least this share of what",
+      "the polytope gains: simple where simple is nearly as good. `0` gives an ordinary",
+      "tree of one column a split, `Inf` none of them."
+    )),
   control_field("search", "flag", NA, NA, "grow",
     paste(
       "Choose the settings that are `NULL` by fitting a few recipes, from flexible to",
@@ -240,6 +246,7 @@ cpt_control <- function(max_depth = NULL,
                         min_leaf_obs = NULL,
                         min_gain = 1e-4,
                         starts = 3,
+                        column_share = 0.9,
                         search = TRUE,
                         validation = 0,
                         choose_size = FALSE,
@@ -277,8 +284,8 @@ check_field <- function(value, field) {
   if (is.null(value) && field$name %in% open_settings) return(NULL)
   if (field$type == "flag") return(check_flag(value, field$name))
   if (field$type == "choice") return(check_choice(value, field$name, field$choices))
-  # `Inf` is not a whole number, but it is how "no limit" is written.
-  if (field$name == "max_leaves" && identical(value, Inf)) return(Inf)
+  # How "no limit" and "never" are written.
+  if (field$name %in% c("max_leaves", "column_share") && identical(value, Inf)) return(Inf)
   check_number(value, field$name, field$min, field$max,
     whole = field$type == "whole", above = field$above)
 }

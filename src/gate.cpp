@@ -21,6 +21,7 @@ Gate Gate::without(const std::vector<char>& dropped) const {
     ++to;
   }
   out.g0() = g0();
+  out.column = column;
   return out;
 }
 

@@ -20,6 +20,7 @@ namespace cpt {
 // Facets beyond `facets` are padding with weight zero.
 struct Gate {
   int d = 0, facets = 0, width = 0;
+  int column = -1;  // the one column that training may use; -1: all
   std::vector<Real> theta;
 
   Gate() = default;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "column_stump.h"
 #include "fit.h"
 #include "schedule.h"
 #include "stump.h"
@@ -19,11 +20,6 @@ struct OpenNode {
   int node;
   std::vector<int> rows;
   double loss;  // impurity as a leaf
-};
-
-struct Stump {
-  Gate gate;
-  Cut cut;
 };
 
 double impurity_of(const Task& task, const std::vector<int>& rows) {
@@ -58,9 +54,7 @@ class StumpTrainer {
 
   Stump cut() {
     Stump out{nodes_[0].gate, {}};
-    const std::vector<Real> g = gate_evidence(p_.data, out.gate, open_.rows, hooks_);
-    out.cut = best_cut(p_.task, open_.rows, g, p_.options.min_leaf_obs);
-    if (out.cut.found) out.gate.g0() = static_cast<Real>(out.cut.threshold);
+    out.cut_at_best(p_.data, p_.task, open_.rows, p_.options.min_leaf_obs, hooks_);
     return out;
   }
 
@@ -135,6 +129,7 @@ class Grower {
     std::vector<Stump> best(open.size());
     run_jobs(static_cast<int>(open.size()), 1.0, [&](int j, const Hooks& hooks) {
       best[j] = train_best(open[j], &tried[static_cast<std::size_t>(j) * starts], hooks);
+      if (std::isfinite(p_.options.column_share)) prefer_column(open[j], best[j], hooks);
     });
     std::vector<OpenNode> next;
     for (std::size_t i = 0; i < open.size(); ++i) split(open[i], best[i], next);
@@ -162,6 +157,15 @@ class Grower {
     StumpTrainer stump(p_, open, nodes_[open.node].id, best, tried[best].gate, hooks);
     stump.run(half, epochs, epochs);
     return stump.cut();
+  }
+
+  // One column instead of the polytope where that gains nearly as much: easier to read,
+  // and with fewer numbers to overfit by.
+  void prefer_column(const OpenNode& open, Stump& best, const Hooks& hooks) const {
+    const Stump column = column_stump(p_.data, p_.task, open.rows, p_.options.min_leaf_obs, hooks);
+    if (!column.cut.found) return;
+    const double gain = open.loss - column.cut.loss;
+    if (!best.cut.found || gain >= p_.options.column_share * (open.loss - best.cut.loss)) best = column;
   }
 
   void split(const OpenNode& open, const Stump& stump, std::vector<OpenNode>& next) {

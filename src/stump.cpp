@@ -12,24 +12,22 @@ namespace {
 constexpr int block_rows = 1024;        // rows evaluated at a time
 constexpr int start_rows = 1000;        // rows that a start looks at
 
-// Weighted mean and spread of column k of a rows x width array.
-void moments(const std::vector<double>& weight, const std::vector<Real>& a, int width, int k,
-             double* mean, double* sd) {
+}  // namespace
+
+MeanSpread moments(const std::vector<double>& weight, const std::vector<Real>& a, int width, int k) {
   const std::size_t n = weight.size();
   double mass = 0, sum = 0, squares = 0;
   for (std::size_t i = 0; i < n; ++i) {
     mass += weight[i];
     sum += weight[i] * a[i * width + k];
   }
-  *mean = sum / mass;
+  const double mean = sum / mass;
   for (std::size_t i = 0; i < n; ++i) {
-    const double off = a[i * width + k] - *mean;
+    const double off = a[i * width + k] - mean;
     squares += weight[i] * off * off;
   }
-  *sd = std::sqrt(squares / mass);
+  return {mean, std::sqrt(squares / mass)};
 }
-
-}  // namespace
 
 std::vector<int> some_of(const std::vector<int>& rows, int most) {
   const int n = static_cast<int>(rows.size());
@@ -105,6 +103,12 @@ Cut best_cut(const Task& task, const std::vector<int>& rows, const std::vector<R
   });
 }
 
+void Stump::cut_at_best(const TrainingData& data, const Task& task, const std::vector<int>& rows,
+                        double least, const Hooks& hooks) {
+  cut = best_cut(task, rows, gate_evidence(data, gate, rows, hooks), least);
+  if (cut.found) gate.g0() = static_cast<Real>(cut.threshold);
+}
+
 Gate random_gate(const TrainingData& data, const Task& task, const std::vector<int>& rows,
                  int facets, Stream stream, const Hooks& hooks) {
   Gate gate(data.d(), facets);
@@ -122,19 +126,17 @@ Gate random_gate(const TrainingData& data, const Task& task, const std::vector<i
   for (int k = 0; k < facets; ++k) gate.a()[k] = 1e3;
   gate_evidence(data, gate, sample, hooks, &terms);
   for (int k = 0; k < facets; ++k) {
-    double mean, sd;
-    moments(weight, terms, gate.width, k, &mean, &sd);
-    const double shrink = sd > 0 ? 1.0 / sd : 1.0;
+    const MeanSpread z = moments(weight, terms, gate.width, k);
+    const double shrink = z.spread > 0 ? 1.0 / z.spread : 1.0;
     for (int j = 0; j < data.d(); ++j)
       gate.B()[static_cast<std::size_t>(j) * gate.width + k] *= static_cast<Real>(shrink);
-    gate.a()[k] = static_cast<Real>(0.5 * stream.normal() - (mean - 1e3) * shrink);
+    gate.a()[k] = static_cast<Real>(0.5 * stream.normal() - (z.mean - 1e3) * shrink);
   }
   const std::vector<Real> g = gate_evidence(data, gate, sample, hooks);
-  double mean, sd;
-  moments(weight, g, 1, 0, &mean, &sd);
-  const double scale = sd > 0 ? 1.0 / sd : 1.0;
+  const MeanSpread all = moments(weight, g, 1, 0);
+  const double scale = all.spread > 0 ? 1.0 / all.spread : 1.0;
   for (int k = 0; k < facets; ++k) gate.log_r()[k] = static_cast<Real>(std::log(scale));
-  gate.g0() = static_cast<Real>(mean * scale);
+  gate.g0() = static_cast<Real>(all.mean * scale);
   return gate;
 }
 

@@ -36,6 +36,21 @@ Cut best_cut(const std::vector<double>& weight, const std::vector<Real>& g, doub
 Cut best_cut(const Task& task, const std::vector<int>& rows, const std::vector<Real>& g,
              double least);
 
+// A gate and the cut its g0 stands for.
+struct Stump {
+  Gate gate;
+  Cut cut;
+  // Puts g0 where the loss of these rows is least.
+  void cut_at_best(const TrainingData& data, const Task& task, const std::vector<int>& rows,
+                   double least, const Hooks& hooks);
+};
+
+// Weighted mean and spread of column k of a rows x width array.
+struct MeanSpread {
+  double mean, spread;
+};
+MeanSpread moments(const std::vector<double>& weight, const std::vector<Real>& a, int width, int k);
+
 // At most `most` of the rows, evenly spread.
 std::vector<int> some_of(const std::vector<int>& rows, int most);
 double total_weight(const Task& task, const std::vector<int>& rows);

@@ -203,6 +203,9 @@ void Trainer::update_chunk(const EpochSettings& settings, int v, int chunk,
     prior_.add_chunk(gate, scales_[visit.node], settings.prior * share, j0, j1, gradient.data());
   if (prior_.bounds_slope())
     prior_.add_slope_chunk(gate, settings.lambda, share, j0, j1, gradient.data());
+  if (gate.column >= 0)
+    for (int j = j0; j < j1; ++j)
+      if (j != gate.column) std::fill_n(gradient.begin() + (j - j0) * gate.width, gate.width, Real(0));
   const std::size_t place = static_cast<std::size_t>(j0) * gate.width;
   if (sink) {
     std::copy(gradient.begin(), gradient.begin() + size, (*sink)[visit.node].begin() + place);

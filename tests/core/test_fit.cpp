@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "column_stump.h"
 #include "support.h"
 #include "test.h"
 
@@ -248,6 +249,49 @@ TEST(fit_max_leaves_max_depth_and_max_facets_are_kept) {
     const FitResult r = fit(fit_input(s, s.x.dense(), o), serial_hooks());
     CHECK(*std::max_element(r.tree.depth.begin(), r.tree.depth.end()) == depth, depth);
     CHECK(*std::max_element(r.tree.facets.begin(), r.tree.facets.end()) <= 3, depth);
+  }
+}
+
+// A share of 0 takes every column split.
+TEST(fit_column_splits_keep_to_their_column) {
+  for (bool sparse : {false, true}) {
+    Sample s = rings(600, 4, false, 91);
+    Options o = options_for(false);
+    o.column_share = 0;
+    o.max_depth = 4;
+    const Tree tree = fit(fit_input(s, s.x.view(sparse), o), serial_hooks()).tree;
+    CHECK(tree.size() > 5, tree.size());
+    for (int v = 0; v < tree.size(); ++v) {
+      if (tree.is_leaf(v)) continue;
+      const auto coef = tree.coef.begin() + static_cast<std::size_t>(tree.first[v]) * tree.cols;
+      CHECK(tree.facets[v] == 1 && std::count(coef, coef + tree.cols, 0.0) == tree.cols - 1, v);
+    }
+  }
+}
+
+TEST(fit_training_moves_a_column_split_along_its_column) {
+  for (bool sparse : {false, true}) {
+    Sample s = rings(600, 4, false, 92);
+    Options o = options_for(false);
+    o.ridge = 0.1;
+    o.prior_weight = 0.2;
+    World w(s.x.view(sparse), s.y, s.weight, o);
+    std::vector<Node> nodes(3);
+    nodes[0].left = 1;
+    nodes[0].right = 2;
+    const Gate before = column_stump(w.data, *w.task, w.all, 5, w.hooks).gate;
+    nodes[0].gate = before;
+    EpochSettings settings;
+    settings.rate = 0.05;
+    Trainer(w.data, *w.task, w.prior, nodes, w.all, 1, 1, w.hooks).epoch(settings);
+    const Gate& after = nodes[0].gate;
+    for (int j = 0; j < after.d; ++j) {
+      const Real b = after.B()[static_cast<std::size_t>(j) * after.width];
+      CHECK((b != 0) == (j == before.column), sparse, j, b);
+    }
+    CHECK(after.B()[static_cast<std::size_t>(before.column) * after.width] !=
+          before.B()[static_cast<std::size_t>(before.column) * after.width]);
+    CHECK(after.a()[0] != before.a()[0] && after.g0() != before.g0());
   }
 }
 

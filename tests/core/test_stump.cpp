@@ -1,7 +1,8 @@
-// test_stump.cpp: one split: the exact best threshold against all thresholds, and a
-// balanced start.
+// test_stump.cpp: one split: the exact best threshold against all thresholds, the best
+// single column against all columns, and a balanced start.
 #include <algorithm>
 
+#include "column_stump.h"
 #include "stump.h"
 #include "support.h"
 #include "test.h"
@@ -62,6 +63,19 @@ Made made(int n, bool regression, int values, std::uint64_t seed) {
     m.g.push_back(static_cast<Real>(values > 0 ? static_cast<double>(s.below(values)) : s.uniform()));
   }
   return m;
+}
+
+// Loss of the best cut of any column, tried at every value.
+double best_of_all_columns(const Matrix& m, const Task& task, const std::vector<int>& rows,
+                           double least) {
+  double best = HUGE_VAL;
+  for (int j = 0; j < m.p; ++j) {
+    std::vector<Real> column;
+    for (int r : rows) column.push_back(static_cast<Real>(m.at(r, j)));
+    const Split s = best_of_all(task, rows, column, least);
+    if (s.found) best = std::min(best, s.loss);
+  }
+  return best;
 }
 
 }  // namespace
@@ -145,4 +159,39 @@ TEST(stump_random_gate_is_balanced_and_of_unit_spread) {
       CHECK(right > 0.2 && right < 0.8, sparse, facets, right);
       for (int k = 0; k < facets; ++k) CHECK(gate.B()[2 * gate.width + k] == 0, sparse, facets, k);
     }
+}
+
+TEST(stump_of_one_column_is_the_best_cut_of_any_column) {
+  for (bool regression : {false, true})
+    for (bool sparse : {false, true})
+      for (std::uint64_t seed = 70; seed < 76; ++seed) {
+        Matrix m = random_matrix(120, 7, 0.4, seed);
+        for (int i = 0; i < m.n; ++i) m.at(i, 3) = -2;  // constant: cannot be cut
+        const Made made_y = made(60, regression, 0, seed);
+        const Options o = options_for(regression, 3);
+        World w(m.view(sparse), made_y.y, made_y.weight, o);
+        for (double least : {0.0, 15.0}) {
+          const Stump stump = column_stump(w.data, *w.task, made_y.rows, least, w.hooks);
+          CHECK(stump.cut.found && stump.gate.facets == 1, seed, least);
+          const double want = best_of_all_columns(m, *w.task, made_y.rows, least);
+          CHECK(std::fabs(stump.cut.loss - want) < 1e-9, seed, sparse, stump.cut.loss, want);
+          // the gate itself makes that cut, and asks about no other column
+          const std::vector<Real> g = gate_evidence(w.data, stump.gate, made_y.rows, w.hooks);
+          const Split used = split_at(*w.task, made_y.rows, g, stump.gate.g0(), least);
+          CHECK(used.found && std::fabs(used.loss - want) < 1e-9, seed, used.loss, want);
+          for (int j = 0; j < m.p; ++j)
+            CHECK((stump.gate.B()[static_cast<std::size_t>(j) * stump.gate.width] != 0) ==
+                      (j == stump.gate.column), seed, j);
+        }
+        CHECK(!column_stump(w.data, *w.task, made_y.rows, 1e6, w.hooks).cut.found);
+      }
+}
+
+TEST(stump_of_one_column_finds_it_among_many_rows) {
+  const Sample s = rings(9000, 5, false, 77);
+  std::vector<double> y(s.x.n);
+  for (int i = 0; i < s.x.n; ++i) y[i] = s.x.at(i, 3) > 0.25;
+  World w(s.x.dense(), y, s.weight, options_for(false));
+  const Stump stump = column_stump(w.data, *w.task, w.all, 5, w.hooks);
+  CHECK(stump.cut.found && stump.gate.column == 3 && stump.cut.loss < 1e-6, stump.cut.loss);
 }

@@ -336,3 +336,53 @@ test_that("two levels of polytopes find the rings", {
   expect_true(leaves %in% 3:4)
   expect_lte(mean(fit$tree$facets[fit$tree$left > 0]), 10)
 })
+
+# Numbers in the order of the nodes, of rpart's frame and of ours.
+rpart_splits <- function(formula, data, depth = 3, ...) {
+  tree <- rpart::rpart(formula, data, control = rpart::rpart.control(minsplit = 20, minbucket = 7,
+    cp = 0, maxdepth = depth, xval = 0, maxcompete = 0, maxsurrogate = 0), ...)
+  inner <- tree$frame$var != "<leaf>"
+  list(column = as.character(tree$frame$var[inner]), at = unname(tree$splits[, "index"]),
+    sizes = sort(tree$frame$n))
+}
+
+test_that("without polytopes the greedy tree is rpart's", {
+  skip_if_not_installed("rpart")
+  greedy <- function(formula, data, depth = 3) {
+    fit <- cpt(formula, data, control = brisk(column_share = 0, refine_epochs = 0, prior_weight = 0,
+      max_depth = depth, min_split_obs = 20, min_leaf_obs = 7, min_gain = 0), seed = 1)
+    nodes <- as.data.frame(fit)
+    inner <- which(!nodes$is_leaf)
+    first <- fit$tree$first[inner]
+    column <- apply(fit$tree$coef[, first, drop = FALSE] != 0, 2L, which)
+    zero <- -fit$tree$intercept[first] / fit$tree$coef[cbind(column, first)]
+    list(column = fit$predictors$name[column], at = zero, sizes = sort(nodes$n))
+  }
+  in_order <- function(splits) lapply(splits[1:2], function(v) v[order(splits$column, splits$at)])
+  for (case in list(list(mpg ~ ., mtcars), list(Sepal.Length ~ Sepal.Width + Petal.Width, iris))) {
+    ours <- greedy(case[[1L]], case[[2L]])
+    theirs <- rpart_splits(case[[1L]], case[[2L]])
+    expect_equal(in_order(ours), in_order(theirs), tolerance = 1e-5)
+    expect_identical(ours$sizes, theirs$sizes)
+  }
+  # Deeper, rpart leaves out splits that change no prediction.
+  ours <- greedy(Species ~ ., iris, 2)
+  theirs <- rpart_splits(Species ~ ., iris, 2, parms = list(split = "information"))
+  expect_equal(in_order(ours), in_order(theirs), tolerance = 1e-5)
+})
+
+test_that("one column is preferred where it gains nearly as much", {
+  d <- data.frame(x1 = steady(300), x2 = steady(300, 0.3), x3 = steady(300, 0.7))
+  columns <- function(fit) colSums(fit$tree$coef != 0)
+  oblique <- factor(d$x1 + d$x2 > 0)
+  for (share in c(0.8, Inf)) {
+    fit <- cpt(d, oblique, control = brisk(column_share = share, max_depth = 1, max_facets = 1), seed = 1)
+    expect_gt(columns(fit), 1)
+  }
+  expect_identical(columns(cpt(d, oblique, control = brisk(column_share = 0, max_depth = 1), seed = 1)), 1)
+  straight <- factor(ifelse(steady(300, 0.9) > 0.9, d$x3 > 0, d$x3 <= 0))
+  fit <- cpt(d, straight, control = brisk(column_share = 0.8, max_depth = 1, max_facets = 1), seed = 1)
+  expect_identical(which(fit$tree$coef != 0), 3L)
+  fit <- cpt(d, straight, control = brisk(column_share = Inf, max_depth = 1, max_facets = 1), seed = 1)
+  expect_gt(max(columns(fit)), 1)
+})
