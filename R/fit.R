@@ -21,27 +21,34 @@ fit_mold <- function(mold, settings, call) {
   seed <- resolve_seed(settings$seed)
   check_leaf(settings$control$leaf, mold$task)
   mold <- weigh_classes(mold, settings$class_weights)
-  run <- function(mold, valid, control, seed) {
-    options <- c(control_options(control), list(
-      task = mold$task, n_classes = length(mold$levels),
-      seed = seed, threads = settings$threads
-    ))
-    fit <- run_engine(mold, valid, options, settings$verbose)
-    finish_leaves(fit, mold, valid, control, settings$threads)
+  run_all <- function(mold, cases) {
+    fits <- run_engine(mold, cases, settings$threads, settings$verbose)
+    Map(function(fit, case) {
+      finish_leaves(fit, mold, case$valid, case$control, settings$threads)
+    }, fits, cases)
   }
   start <- proc.time()[["elapsed"]]
-  found <- search_settings(mold, settings$control, seed, run)
-  fit <- run(mold, hold_out(mold, found$control$validation, seed), found$control, seed)
+  found <- search_settings(mold, settings$control, seed, run_all)
+  valid <- hold_out(mold, found$control$validation, seed)
+  fit <- run_all(mold, list(fit_case(valid, found$control, seed)))[[1L]]
   time <- proc.time()[["elapsed"]] - start
   new_cpt(mold, fit, found, seed, time, bare_call(call))
 }
 
-# The engine's errors keep their text as the cause; an interrupt is no error
-# and passes through.
-run_engine <- function(mold, valid, options, verbose) {
+# One fit to be made: which rows are held out, the settings, and a seed of its own.
+fit_case <- function(valid, control, seed) list(valid = valid, control = control, seed = seed)
+
+# One fit for each case. The engine's errors keep their text as the cause; an interrupt
+# is no error and passes through.
+run_engine <- function(mold, cases, threads, verbose) {
+  options <- lapply(cases, function(case) {
+    c(control_options(case$control),
+      list(task = mold$task, n_classes = length(mold$levels), seed = case$seed))
+  })
   tryCatch(
     with_progress(verbose, function(tick) {
-      engine_fit(mold$x, mold$y, mold$weights, valid, options, tick)
+      engine_fit_all(mold$x, mold$y, mold$weights, lapply(cases, `[[`, "valid"), options, threads,
+        tick)
     }),
     error = function(e) {
       cpt_abort(c(

@@ -30,8 +30,8 @@ search_effort <- list(starts = 1, grow_epochs = 8, grow_min_steps = 120,
   refine_epochs = 10, refine_min_steps = 150)
 
 # list(control, search): the settings with nothing left open, and the table of what was
-# tried (NULL if nothing was). `run(mold, valid, control, seed)` fits.
-search_settings <- function(mold, control, seed, run) {
+# tried (NULL if nothing was). `run_all(mold, cases)` fits, see fit_case().
+search_settings <- function(mold, control, seed, run_all) {
   choices <- recipes_for(control)
   n <- length(mold$weights)
   given <- length(choices) == 1L || !control$search || control$validation > 0
@@ -41,7 +41,7 @@ search_settings <- function(mold, control, seed, run) {
   if (n > search_rows) mold <- sample_mold(mold, search_rows, seed)
   trials <- lapply(choices, trial_control, control = control)
   shrinkages <- shrinkages_for(control)
-  judge <- function(which, splits) judge_trials(trials, shrinkages, which, mold, seed, splits, run)
+  judge <- function(which, splits) judge_trials(trials, shrinkages, which, mold, seed, splits, run_all)
   tried <- judge(seq_along(trials), 1)
   if (n < search_few) tried <- rbind(tried, judge(utils::head(best_first(tried), 2L), 2:3))
   tried <- summarise_trials(tried, names(choices))
@@ -79,15 +79,16 @@ shrinkages_for <- function(control) {
 }
 
 # One row per trial, split and shrinkage; a split holds the same rows out for all.
-judge_trials <- function(trials, shrinkages, which, mold, seed, splits, run) {
-  cases <- expand.grid(trial = which, split = splits)
-  judged <- Map(function(trial, split) {
-    valid <- hold_out(mold, search_share, seed + split)
-    fit <- run(mold, valid, trials[[trial]], seed + split)
-    loss <- vapply(shrinkages, function(by) judge_tree(mold, valid, fit, by), 0)
+judge_trials <- function(trials, shrinkages, which, mold, seed, splits, run_all) {
+  plan <- expand.grid(trial = which, split = splits)
+  cases <- Map(function(trial, split) {
+    fit_case(hold_out(mold, search_share, seed + split), trials[[trial]], seed + split)
+  }, plan$trial, plan$split)
+  judged <- Map(function(trial, split, case, fit) {
+    loss <- vapply(shrinkages, function(by) judge_tree(mold, case$valid, fit, by), 0)
     data.frame(trial = trial, split = split, leaf_shrinkage = shrinkages, loss = loss,
       leaves = sum(tree_leaf(fit$tree)), depth = tree_depth(fit$tree))
-  }, cases$trial, cases$split)
+  }, plan$trial, plan$split, cases, run_all(mold, cases))
   do.call(rbind, judged)
 }
 

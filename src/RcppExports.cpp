@@ -11,18 +11,19 @@ Rcpp::Rostream<true>&  Rcpp::Rcout = Rcpp::Rcpp_cout_get();
 Rcpp::Rostream<false>& Rcpp::Rcerr = Rcpp::Rcpp_cerr_get();
 #endif
 
-// engine_fit
-Rcpp::List engine_fit(SEXP x, Rcpp::NumericVector y, Rcpp::NumericVector weights, Rcpp::LogicalVector valid, Rcpp::List options, Rcpp::Nullable<Rcpp::Function> on_tick);
-RcppExport SEXP _cptree_engine_fit(SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP validSEXP, SEXP optionsSEXP, SEXP on_tickSEXP) {
+// engine_fit_all
+Rcpp::List engine_fit_all(SEXP x, Rcpp::NumericVector y, Rcpp::NumericVector weights, Rcpp::List valid, Rcpp::List options, int threads, Rcpp::Nullable<Rcpp::Function> on_tick);
+RcppExport SEXP _cptree_engine_fit_all(SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP validSEXP, SEXP optionsSEXP, SEXP threadsSEXP, SEXP on_tickSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::LogicalVector >::type valid(validSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type valid(validSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type options(optionsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::Function> >::type on_tick(on_tickSEXP);
-    rcpp_result_gen = Rcpp::wrap(engine_fit(x, y, weights, valid, options, on_tick));
+    rcpp_result_gen = Rcpp::wrap(engine_fit_all(x, y, weights, valid, options, threads, on_tick));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -144,7 +145,7 @@ END_RCPP
 }
 
 static const R_CallMethodDef CallEntries[] = {
-    {"_cptree_engine_fit", (DL_FUNC) &_cptree_engine_fit, 6},
+    {"_cptree_engine_fit_all", (DL_FUNC) &_cptree_engine_fit_all, 7},
     {"_cptree_engine_medians", (DL_FUNC) &_cptree_engine_medians, 2},
     {"_cptree_engine_route", (DL_FUNC) &_cptree_engine_route, 3},
     {"_cptree_engine_soft", (DL_FUNC) &_cptree_engine_soft, 4},

@@ -346,22 +346,7 @@ Rcpp::List write_columns(const cpt::Columns& c) {
                             Rcpp::_["whole"] = Rcpp::LogicalVector(c.whole.begin(), c.whole.end()));
 }
 
-}  // namespace
-
-// [[Rcpp::export(rng = false)]]
-Rcpp::List engine_fit(SEXP x, Rcpp::NumericVector y, Rcpp::NumericVector weights,
-                      Rcpp::LogicalVector valid, Rcpp::List options,
-                      Rcpp::Nullable<Rcpp::Function> on_tick) {
-  cpt::FitInput input;
-  input.x = view_matrix(x);
-  input.y.assign(y.begin(), y.end());
-  input.weight.assign(weights.begin(), weights.end());
-  input.valid.assign(valid.begin(), valid.end());
-  input.options = read_options(options);
-  cpt::FitResult result;
-  EngineRun run(field<int>(options, "threads"),
-                [&](const cpt::Hooks& hooks) { result = cpt::fit(input, hooks); });
-  run.wait(on_tick);
+Rcpp::List write_fit(const cpt::FitResult& result) {
   std::vector<int> where(result.where.size());
   for (std::size_t i = 0; i < where.size(); ++i) where[i] = result.tree.node[result.where[i]];
   Rcpp::List tree = write_tree(result.tree);
@@ -369,6 +354,30 @@ Rcpp::List engine_fit(SEXP x, Rcpp::NumericVector y, Rcpp::NumericVector weights
   return Rcpp::List::create(Rcpp::_["tree"] = tree, Rcpp::_["where"] = where,
                             Rcpp::_["history"] = write_history(result.history),
                             Rcpp::_["columns"] = write_columns(result.columns));
+}
+
+}  // namespace
+
+// One fit for each element of `valid` and `options`.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List engine_fit_all(SEXP x, Rcpp::NumericVector y, Rcpp::NumericVector weights,
+                          Rcpp::List valid, Rcpp::List options, int threads,
+                          Rcpp::Nullable<Rcpp::Function> on_tick) {
+  std::vector<cpt::FitInput> inputs(options.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Rcpp::LogicalVector held_out = valid[i];
+    inputs[i].x = view_matrix(x);
+    inputs[i].y.assign(y.begin(), y.end());
+    inputs[i].weight.assign(weights.begin(), weights.end());
+    inputs[i].valid.assign(held_out.begin(), held_out.end());
+    inputs[i].options = read_options(options[i]);
+  }
+  std::vector<cpt::FitResult> results;
+  EngineRun run(threads, [&](const cpt::Hooks& hooks) { results = cpt::fit_all(inputs, hooks); });
+  run.wait(on_tick);
+  Rcpp::List out(results.size());
+  for (std::size_t i = 0; i < results.size(); ++i) out[i] = write_fit(results[i]);
+  return out;
 }
 
 // [[Rcpp::export(rng = false)]]

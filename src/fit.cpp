@@ -2,6 +2,8 @@
 #include "fit.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cmath>
 
 namespace cpt {
 
@@ -59,6 +61,41 @@ FitResult fit(const FitInput& in, const Hooks& hooks) {
     result.models = fit_leaf_models(result.tree, result.where, training,
                                     {rows, data.scaling(), in.y, in.weight}, hooks);
   return result;
+}
+
+namespace {
+
+constexpr int small_rows = 10000;  // fewer keep hardly more than one thread busy
+
+// Hooks of fit i of n, whose progress is a part of the whole.
+Hooks part_of(const Hooks& hooks, std::size_t i, std::size_t n) {
+  Hooks part = hooks;
+  if (hooks.report)
+    part.report = [report = hooks.report, i, n](Progress p) {
+      p.done = (i + p.done) / n;
+      report(p);
+    };
+  return part;
+}
+
+}  // namespace
+
+std::vector<FitResult> fit_all(const std::vector<FitInput>& inputs, const Hooks& hooks) {
+  const std::size_t n = inputs.size();
+  std::vector<FitResult> results(n);
+  const bool small = n > 0 && inputs[0].x.rows < small_rows;
+  if (n == 1 || (static_cast<int>(n) < hooks.threads && !small)) {
+    for (std::size_t i = 0; i < n; ++i) results[i] = fit(inputs[i], part_of(hooks, i, n));
+    return results;
+  }
+  std::atomic<int> ended(0);
+  hooks.run(static_cast<int>(n), [&](int i) {
+    results[i] = fit(inputs[i], hooks.serial());
+    const int so_far = ++ended;
+    if (hooks.report)
+      hooks.report({"search", so_far, static_cast<int>(n), std::nan(""), 1.0 * so_far / n});
+  });
+  return results;
 }
 
 }  // namespace cpt

@@ -70,6 +70,10 @@ struct FitResult {
 
 FitResult fit(const FitInput& input, const Hooks& hooks);
 
+// Several fits: side by side with one thread each if they are many or small, else one
+// after another with all threads. The trees are the same.
+std::vector<FitResult> fit_all(const std::vector<FitInput>& inputs, const Hooks& hooks);
+
 }  // namespace cpt
 
 #endif

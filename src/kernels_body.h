@@ -347,24 +347,35 @@ CPT_INLINE Real total(typename W::V v) {
 }
 
 template <class W>
-CPT_INLINE typename W::V activate_group(const Real* r, Real* z, Real* softplus) {
+CPT_INLINE void activate_group(Real* z, Real* softplus) {
   typename W::V soft, sig;
   softplus_sigmoid<W>(load<W>(z), &soft, &sig);
   store<W>(z, sig);
   store<W>(softplus, soft);
-  return load<W>(r) * soft;
 }
 
+CPT_INLINE Real weighted_sum(int facets, const Real* r, const Real* softplus) {
+  Wide::V wide = {};
+  int k = 0;
+  for (; k + CPT_LANES <= facets; k += CPT_LANES) wide += load<Wide>(r + k) * load<Wide>(softplus + k);
+  Real sum = k > 0 ? total<Wide>(wide) : 0;
+  for (; k < facets; k += Narrow::lanes)
+    sum += total<Narrow>(load<Narrow>(r + k) * load<Narrow>(softplus + k));
+  return sum;
+}
+
+// The rows of a block lie one after another, so vectors may reach across rows: none is
+// half empty where facets are fewer than lanes.
 void activate(int rows, int facets, const Real* r, Real* z, Real* softplus, Real* g) {
-  for (int i = 0; i < rows; ++i, z += facets, softplus += facets) {
-    Wide::V wide = {};
-    int k = 0;
-    for (; k + CPT_LANES <= facets; k += CPT_LANES)
-      wide += activate_group<Wide>(r + k, z + k, softplus + k);
-    Real sum = total<Wide>(wide);
-    for (; k < facets; k += Narrow::lanes)
-      sum += total<Narrow>(activate_group<Narrow>(r + k, z + k, softplus + k));
-    g[i] = sum;
+  constexpr int block = 64;  // rows that stay in the first-level cache
+  for (int first = 0; first < rows; first += block) {
+    const int count = rows - first < block ? rows - first : block, cells = count * facets;
+    int at = 0;
+    for (; at + CPT_LANES <= cells; at += CPT_LANES) activate_group<Wide>(z + at, softplus + at);
+    for (; at < cells; at += Narrow::lanes) activate_group<Narrow>(z + at, softplus + at);
+    for (int i = 0; i < count; ++i) g[first + i] = weighted_sum(facets, r, softplus + i * facets);
+    z += cells;
+    softplus += cells;
   }
 }
 

@@ -130,20 +130,20 @@ void Pass::send_on(const std::vector<Node>& nodes, int v, double tolerance) {
   for (int e = visit.first; e < last; ++e) {
     const Real share = reach[e] * (1 - right[e]);
     // The larger part always goes on, so that no row is lost on its way.
-    const bool goes = share > least || (right[e] <= Real(0.5) && share > 0);
+    const bool goes = (share > least) | ((right[e] <= Real(0.5)) & (share > 0));
     left_entry[e] = goes ? next : -1;
-    if (!goes) continue;
-    row[next] = row[e];
-    reach[next++] = share;
+    row[next] = row[e];  // also if it does not go: written over by the next that does
+    reach[next] = share;
+    next += goes;
   }
   const int middle = next;
   for (int e = visit.first; e < last; ++e) {
     const Real share = reach[e] * right[e];
-    const bool goes = share > least || (right[e] > Real(0.5) && share > 0);
+    const bool goes = (share > least) | ((right[e] > Real(0.5)) & (share > 0));
     right_entry[e] = goes ? next : -1;
-    if (!goes) continue;
     row[next] = row[e];
-    reach[next++] = share;
+    reach[next] = share;
+    next += goes;
   }
   const Node& node = nodes[visit.node];
   if (middle > entries_) add_visit(node.left, entries_, middle - entries_);

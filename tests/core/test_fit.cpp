@@ -91,6 +91,41 @@ TEST(fit_regression_is_the_same_bits_in_any_order_of_tasks) { check_bits(true, f
 TEST(fit_sparse_with_dropout_is_the_same_bits_in_any_order_of_tasks) { check_bits(false, true, 0.2, 0); }
 TEST(fit_with_validation_is_the_same_bits_in_any_order_of_tasks) { check_bits(true, false, 0.2, 0.2); }
 
+// Side by side or one after another, fits are what each is alone.
+TEST(fit_all_gives_what_each_gives_alone) {
+  const Sample s = rings(300, 3, false, 17);
+  std::vector<FitInput> inputs;
+  for (int i = 0; i < 3; ++i) {
+    inputs.push_back(fit_input(s, s.x.dense(), options_for(false)));
+    inputs[i].options.seed = 20 + i;
+    inputs[i].options.max_depth = 1 + i;
+    for (int row = i; row < s.x.n; row += 4) inputs[i].valid[row] = 1;
+  }
+  std::vector<FitResult> alone;
+  for (const FitInput& in : inputs) alone.push_back(fit(in, serial_hooks()));
+  for (const Hooks& hooks : {serial_hooks(), reversed_hooks(), thread_hooks(3), thread_hooks(1000)}) {
+    const std::vector<FitResult> all = fit_all(inputs, hooks), one = fit_all({inputs[1]}, hooks);
+    CHECK(all.size() == 3 && one.size() == 1 && fit_all({}, hooks).empty());
+    CHECK(same_bits(one[0].tree, alone[1].tree));
+    for (int i = 0; i < 3; ++i) {
+      CHECK(same_bits(all[i].tree, alone[i].tree) && same_bits(all[i].where, alone[i].where), i);
+      CHECK(same_history(all[i].history, alone[i].history), i);
+    }
+  }
+}
+
+TEST(fit_all_tells_its_progress_from_zero_to_one) {
+  const Sample s = rings(300, 3, false, 17);
+  const FitInput in = fit_input(s, s.x.dense(), options_for(false));
+  for (int fits : {1, 3}) {
+    std::vector<double> told(1, 0.0);
+    Hooks hooks = serial_hooks();
+    hooks.report = [&](const Progress& p) { told.push_back(p.done); };
+    fit_all(std::vector<FitInput>(fits, in), hooks);
+    CHECK(std::is_sorted(told.begin(), told.end()) && told.back() == 1, fits, told.back());
+  }
+}
+
 TEST(fit_depends_on_the_seed_alone) {
   const Sample s = rings(200, 3, false, 101);
   Options o = options_for(false);

@@ -55,7 +55,7 @@ test_that("nothing is searched without need, or rows to judge by", {
     recipes$flexible$max_facets)
 })
 
-# What search_settings() asks of its `run`, which answers with a tree that is too bold:
+# What search_settings() asks of its `run_all`, which answers with a tree that is too bold:
 # grown on 60 rows, judged on all.
 watched_search <- function(n) {
   d <- noisy_disc(n)
@@ -63,12 +63,12 @@ watched_search <- function(n) {
     seed = 1)
   fit <- list(tree = bold$tree, where = predict(bold, d, type = "node"))
   asked <- list()
-  run <- function(mold, valid, control, seed) {
-    asked[[length(asked) + 1L]] <<- list(valid = valid, control = control, seed = seed)
-    fit
+  run_all <- function(mold, cases) {
+    asked <<- c(asked, cases)
+    lapply(cases, function(case) fit)
   }
   mold <- blueprint_mold_formula(y ~ ., d, NULL, NULL, "fail")
-  found <- search_settings(mold, cpt_control(), 4, run)
+  found <- search_settings(mold, cpt_control(), 4, run_all)
   list(asked = asked, found = found, fit = fit, mold = mold)
 }
 
