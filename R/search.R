@@ -18,7 +18,8 @@ open_settings <- names(recipes$flexible)
 search_share <- 0.25    # of the rows judge
 search_rows <- 40000    # rows that are enough to choose by
 search_least <- 40      # with fewer rows there is nothing to judge by
-search_few <- 1500      # with fewer rows the best two are judged by other rows, too
+search_few <- 1500      # with fewer rows the best two are judged by other rows, too,
+search_close <- 1.25    # if the second loses at most this many times what the best loses
 # With this many rows the kept tree, too, holds rows out and is pruned by them: those rows
 # are missed less than restraint is. With fewer, all rows train it.
 search_many <- 10000
@@ -43,7 +44,7 @@ search_settings <- function(mold, control, seed, run_all) {
   shrinkages <- shrinkages_for(control)
   judge <- function(which, splits) judge_trials(trials, shrinkages, which, mold, seed, splits, run_all)
   tried <- judge(seq_along(trials), 1)
-  if (n < search_few) tried <- rbind(tried, judge(utils::head(best_first(tried), 2L), 2:3))
+  if (n < search_few) tried <- rbind(tried, judge(best_two(tried), 2:3))
   tried <- summarise_trials(tried, names(choices))
   best <- which(tried$chosen)
   if (is.null(control$leaf_shrinkage)) control$leaf_shrinkage <- tried$leaf_shrinkage[best]
@@ -92,10 +93,12 @@ judge_trials <- function(trials, shrinkages, which, mold, seed, splits, run_all)
   do.call(rbind, judged)
 }
 
-# Numbers of the trials, least mean loss first, each at its best shrinkage.
-best_first <- function(tried) {
-  loss <- tapply(tried$loss, tried[c("trial", "leaf_shrinkage")], mean)
-  order(apply(loss, 1L, min, na.rm = TRUE))
+# Numbers of the best trial and of the second if it is close, each at its best shrinkage.
+best_two <- function(tried) {
+  by <- tapply(tried$loss, tried[c("trial", "leaf_shrinkage")], mean)
+  loss <- apply(by, 1L, min, na.rm = TRUE)
+  first <- utils::head(order(loss), 2L)
+  first[loss[first] <= search_close * min(loss)]
 }
 
 # The best of those that were judged most often.

@@ -121,3 +121,15 @@ test_that("many rows are sampled for the search, by the seed alone", {
   expect_identical(some, sample_mold(mold, 4, 5))
   expect_false(identical(some, sample_mold(mold, 4, 6)))
 })
+
+test_that("a recipe that is far behind is not judged again", {
+  tried <- data.frame(trial = rep(1:3, each = 2), split = 1, leaf_shrinkage = c(0, 10),
+    loss = c(3, 2, 9, 2.4, 2.2, 5))
+  expect_identical(best_two(tried), c(1L, 3L))
+  tried$loss[5] <- 2.4
+  tried$loss[4] <- 2.3
+  expect_identical(best_two(tried), c(1L, 2L))
+  tried$loss[3:6] <- 2.6
+  expect_identical(best_two(tried), 1L)
+  expect_identical(best_two(tried[1:2, ]), 1L)
+})
