@@ -7,7 +7,9 @@
 #' `cpt()` fits one decision tree for classification or regression. Every split
 #' asks whether a row lies inside a convex polytope, a region bounded by up to
 #' `max_facets` hyperplanes. The tree is grown split by split; then all splits
-#' are trained together. With `max_facets = 1` it is an ordinary oblique tree.
+#' are trained together. With `max_facets = 1` it is an ordinary oblique tree. Where
+#' one column alone splits nearly as well, the split asks about that column only
+#' (`column_share` of [cpt_control()]).
 #'
 #' @section What to turn first:
 #' Nothing: size, facets and restraint are chosen on held-out rows, and the tree is

@@ -8,8 +8,8 @@
 recipes <- list(
   flexible = list(max_depth = 7, max_facets = 20, min_leaf_obs = 7, lambda_end = 6,
     dropout = 0, ridge = 0, prior_weight = 0.2, a_beta = 1, leaf_shrinkage = 0),
-  smooth = list(max_depth = 6, max_facets = 16, min_leaf_obs = 7, lambda_end = 2,
-    dropout = 0, ridge = 0.3, prior_weight = 0.2, a_beta = 1, leaf_shrinkage = 0),
+  smooth = list(max_depth = 6, max_facets = 20, min_leaf_obs = 7, lambda_end = 4,
+    dropout = 0, ridge = 0.1, prior_weight = 0.2, a_beta = 1, leaf_shrinkage = 0),
   cautious = list(max_depth = 5, max_facets = 8, min_leaf_obs = 10, lambda_end = 2,
     dropout = 0, ridge = 5, prior_weight = 0.2, a_beta = 1, leaf_shrinkage = 0)
 )
