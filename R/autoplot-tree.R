@@ -71,13 +71,12 @@ side_room <- function(shown) {
 node_text_layers <- function(shown, grid) {
   at <- which(!shown$is_leaf)
   if (!length(at)) return(NULL)
-  facets <- sub(", n = .*", "", shown$label[at])
   room <- side_room(shown)[at]
   high <- ifelse(shown$depth[at] == 0L, grid$head, 0.6 * grid$level)
   fit_text_layer(data.frame(
     xmin = shown$across[at] - room, xmax = shown$across[at] + room,
     ymin = grid$y[at], ymax = grid$y[at] + high,
-    label = paste(sub(", ", "\n", shown$label[at]), facets, shown$facets[at], sep = label_break),
+    label = do.call(paste, c(lapply(node_labels(shown), `[`, at), sep = label_break)),
     level = shown$depth[at]
   ), size = 8, box = TRUE)
 }

@@ -56,7 +56,7 @@ control_table <- list(
       "Choose the settings that are `NULL` by fitting a few recipes, from flexible to",
       "cautious, on three quarters of the rows and judging them on the others? The",
       "tree is then fitted on all rows (from 10,000 rows on, a fifth is held out again",
-      "to prune it). `FALSE` takes the flexible recipe. Not done if `validation` is",
+      "to prune it, and comes back to fill the leaves). `FALSE` takes the flexible recipe. Not done if `validation` is",
       "above 0."
     )),
   control_field("validation", "number", 0, 0.5, "grow",

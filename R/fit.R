@@ -24,26 +24,32 @@ fit_mold <- function(mold, settings, call) {
   run_all <- function(mold, cases) {
     fits <- run_engine(mold, cases, settings$threads, settings$verbose)
     Map(function(fit, case) {
-      finish_leaves(fit, mold, case$valid, case$control, settings$threads)
+      finish_leaves(fit, mold, case$valid & !case$fill_all, case$control, settings$threads)
     }, fits, cases)
   }
   start <- proc.time()[["elapsed"]]
   found <- search_settings(mold, settings$control, seed, run_all)
   valid <- hold_out(mold, found$control$validation, seed)
-  fit <- run_all(mold, list(fit_case(valid, found$control, seed)))[[1L]]
+  # Rows that the user held out stay out; those of the search come back to fill the leaves.
+  case <- fit_case(valid, found$control, seed, fill_all = !is.null(found$search))
+  fit <- run_all(mold, list(case))[[1L]]
   time <- proc.time()[["elapsed"]] - start
   new_cpt(mold, fit, found, seed, time, bare_call(call))
 }
 
-# One fit to be made: which rows are held out, the settings, and a seed of its own.
-fit_case <- function(valid, control, seed) list(valid = valid, control = control, seed = seed)
+# One fit to be made: which rows are held out, the settings, a seed of its own, and whether
+# the rows held out fill the leaves with the others in the end.
+fit_case <- function(valid, control, seed, fill_all = FALSE) {
+  list(valid = valid, control = control, seed = seed, fill_all = fill_all)
+}
 
 # One fit for each case. The engine's errors keep their text as the cause; an interrupt
 # is no error and passes through.
 run_engine <- function(mold, cases, threads, verbose) {
   options <- lapply(cases, function(case) {
     c(control_options(case$control),
-      list(task = mold$task, n_classes = length(mold$levels), seed = case$seed))
+      list(task = mold$task, n_classes = length(mold$levels), seed = case$seed,
+        fill_all = case$fill_all))
   })
   tryCatch(
     with_progress(verbose, function(tick) {

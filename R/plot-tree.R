@@ -10,12 +10,35 @@ plot_data_tree <- function(x, digits) {
   if (x$task == "regression") {
     answer <- vapply(node_mean(tree), format, "", digits = digits)
   }
-  facets <- paste0(tree$facets, ifelse(tree$facets == 1L, " facet", " facets"))
   data.frame(
     node = tree$node, parent = tree$parent, depth = tree$depth, is_leaf = leaf, n = tree$n,
     facets = tree$facets, prediction = node_prediction(x), answer = answer,
-    label = paste0(ifelse(leaf, answer, facets), ", n = ", tree$n),
+    label = paste0(ifelse(leaf, answer, split_label(x)), ", n = ", tree$n),
     across = tree_across(tree)
+  )
+}
+
+# What is inside, if that is a bound on one column, else the number of facets.
+split_label <- function(x) {
+  tree <- x$tree
+  context <- words_context(x)
+  label <- facets_label(tree$facets)
+  for (i in which(tree$facets == 1L)) {
+    used <- which(tree$coef[, tree$first[i]] != 0)
+    if (length(used) == 1L) label[i] <- facet_words(tree, i, context, 3L, 1L)[1L]
+  }
+  label
+}
+
+facets_label <- function(facets) paste0(facets, ifelse(facets == 1L, " facet", " facets"))
+
+# Labels of inner nodes from long to short: the split and its rows, with the facets
+# counted instead, without the rows, the bare number.
+node_labels <- function(shown) {
+  counted <- facets_label(shown$facets)
+  list(
+    sub(", n = ", "\nn = ", shown$label, fixed = TRUE), paste0(counted, "\nn = ", shown$n), counted,
+    as.character(shown$facets)
   )
 }
 
@@ -246,18 +269,17 @@ leaves_below <- function(shown) {
   list(first = first, last = last)
 }
 
-# One style a level: facets and rows, or facets in words, or their number.
+# One style a level.
 fit_node_labels <- function(shown, place) {
   inner <- which(!shown$is_leaf)
-  facets <- sub(", n = .*", "", shown$label)
-  full <- sub(", ", "\n", shown$label)
+  labels <- node_labels(shown)
   place$node_text <- rep("", nrow(shown))
   place$node_cex <- place$half <- place$box <- double(nrow(shown))
   cex <- 0.85
   for (depth in unique(shown$depth[inner])) {
     at <- inner[shown$depth[inner] == depth]
     fit <- fit_level(
-      list(full[at], facets[at], as.character(shown$facets[at])),
+      lapply(labels, `[`, at),
       2 * place$reach[at] * 0.92, if (depth == 0L) place$head else place$level * 0.85, cex
     )
     if (is.null(fit)) next

@@ -11,7 +11,7 @@
 #'
 #' @section The tree:
 #' `type = "tree"` draws the tree from the root down. An inner node shows its number of
-#' facets and of training rows; rows inside its polytope go left, the others right. A
+#' facets, or what is inside if that is a bound on one column, and of training rows; rows inside its polytope go left, the others right. A
 #' leaf shows the probabilities of the classes as bars, or the training outcomes as a
 #' histogram that stands upright (a box plot where leaves are narrow) with a line at
 #' the prediction (of a linear leaf, at the mean). Its prediction and number of rows are written below.

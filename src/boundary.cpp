@@ -371,6 +371,7 @@ Rcpp::List engine_fit_all(SEXP x, Rcpp::NumericVector y, Rcpp::NumericVector wei
     inputs[i].weight.assign(weights.begin(), weights.end());
     inputs[i].valid.assign(held_out.begin(), held_out.end());
     inputs[i].options = read_options(options[i]);
+    inputs[i].fill_all = field<bool>(options[i], "fill_all");
   }
   std::vector<cpt::FitResult> results;
   EngineRun run(threads, [&](const cpt::Hooks& hooks) { results = cpt::fit_all(inputs, hooks); });

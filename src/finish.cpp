@@ -27,6 +27,11 @@ class Finisher {
     return tree_;
   }
 
+  Tree filled() {
+    fill();
+    return tree_;
+  }
+
  private:
   // Routes all rows; statistics, n, weight, loss and value of every node.
   void fill() {
@@ -275,6 +280,10 @@ Tree finish(const Problem& p, const std::vector<Node>& nodes, const Rows& rows,
   if (p.hooks.report) p.hooks.report({"finish", 1, 1, 0.0, 1.0});
   Tree tree = to_user_units(nodes, p.data.scaling(), p.options.lambda_end, p.task.outputs());
   return Finisher(p, rows, std::move(tree)).run(where);
+}
+
+void fill_leaves(const Problem& p, const Rows& rows, Tree& tree) {
+  tree = Finisher(p, rows, std::move(tree)).filled();
 }
 
 }  // namespace cpt

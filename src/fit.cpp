@@ -50,15 +50,20 @@ FitResult fit(const FitInput& in, const Hooks& hooks) {
                            (in.options.starts + 1) / 2;
   const double refine_work = 1.0 + 1.5 * in.options.max_depth * in.options.refine_epochs;
 
-  const Problem problem{in.options, data,  *task,           prior, training,
+  Problem problem{in.options, data,  *task,           prior, training,
                         validation, hooks, result.history, task->impurity(statistics.data()),
                         grow_work / (grow_work + refine_work)};
   std::vector<Node> nodes = grow(problem);
   refine(problem, nodes);
   shrink(problem, nodes);
   result.tree = finish(problem, nodes, rows, result.where);
+  if (in.fill_all && !validation.empty()) {
+    problem.training.insert(problem.training.end(), validation.begin(), validation.end());
+    std::sort(problem.training.begin(), problem.training.end());
+    fill_leaves(problem, rows, result.tree);
+  }
   if (in.options.leaf == "linear")
-    result.models = fit_leaf_models(result.tree, result.where, training,
+    result.models = fit_leaf_models(result.tree, result.where, problem.training,
                                     {rows, data.scaling(), in.y, in.weight}, hooks);
   return result;
 }

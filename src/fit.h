@@ -52,11 +52,14 @@ void refine(const Problem& problem, std::vector<Node>& nodes);
 void shrink(const Problem& problem, std::vector<Node>& nodes);
 Tree finish(const Problem& problem, const std::vector<Node>& nodes, const Rows& rows,
             std::vector<int>& where);
+// The leaves of a finished tree filled anew, with the training rows of this problem.
+void fill_leaves(const Problem& problem, const Rows& rows, Tree& tree);
 
 struct FitInput {
   MatrixView x;
   std::vector<double> y, weight;
   std::vector<char> valid;  // 1: held out, used only to choose depth and snapshot
+  bool fill_all = false;    // and in the end to fill the leaves
   Options options;
 };
 

@@ -126,6 +126,36 @@ TEST(fit_all_tells_its_progress_from_zero_to_one) {
   }
 }
 
+// Held-out rows fill the leaves if asked, and change nothing else.
+TEST(fit_held_out_rows_fill_the_leaves_if_asked) {
+  for (bool regression : {false, true}) {
+    Sample s = rings(400, 3, regression, 18);
+    for (int i = 0; i < s.x.n; i += 3) s.valid[i] = 1;
+    FitInput in = fit_input(s, s.x.dense(), options_for(regression));
+    in.options.choose_size = true;
+    const FitResult without = fit(in, serial_hooks());
+    in.fill_all = true;
+    const FitResult with = fit(in, serial_hooks());
+    CHECK(with.tree.size() > 2 && with.tree.size() == without.tree.size());
+    CHECK(same_bits(with.tree.coef, without.tree.coef));
+    CHECK(same_bits(with.tree.threshold, without.tree.threshold));
+    CHECK(same_bits(with.where, without.where) && same_history(with.history, without.history));
+    CHECK(with.tree.n[0] == s.x.n && without.tree.n[0] == s.x.n - (s.x.n + 2) / 3);
+    std::vector<int> n(with.tree.size(), 0);
+    std::vector<double> sum(with.tree.size(), 0.0);
+    for (int i = 0; i < s.x.n; ++i) {
+      ++n[with.where[i]];
+      sum[with.where[i]] += regression ? s.y[i] : s.y[i] == 1;
+    }
+    for (int v = 0; v < with.tree.size(); ++v) {
+      if (!with.tree.is_leaf(v)) continue;
+      const double got = with.tree.value[static_cast<std::size_t>(v) * with.tree.outputs + !regression];
+      const double want = regression ? sum[v] / n[v] : sum[v];
+      CHECK(with.tree.n[v] == n[v] && std::fabs(got - want) < 1e-9, v, got, want);
+    }
+  }
+}
+
 TEST(fit_depends_on_the_seed_alone) {
   const Sample s = rings(200, 3, false, 101);
   Options o = options_for(false);

@@ -97,3 +97,17 @@ test_that("pictures of trees", {
   })
   vdiffr::expect_doppelganger("tree of one leaf", function() plot(root_iris()))
 })
+
+test_that("a split on one column is told in its box, in short if there is no room", {
+  fit <- hand_iris()
+  shown <- plot_data_tree(fit, 3)
+  expect_identical(shown$label[!shown$is_leaf], c("Petal.Length <= 2.5, n = 150", "1 facet, n = 100"))
+  long <- lapply(node_labels(shown), `[`, 1L)
+  expect_identical(long, list("Petal.Length <= 2.5\nn = 150", "1 facet\nn = 150", "1 facet", "1"))
+  d <- data.frame(x = steady(60), home = factor(rep(c("own", "rent, alone", "family"), 20)))
+  d$y <- factor(d$home == "rent, alone")
+  fit <- cpt(y ~ ., d, control = quick(column_share = 0.9), seed = 1)
+  shown <- plot_data_tree(fit, 3)
+  expect_match(shown$label[1L], "home")
+  expect_match(node_labels(shown)[[1L]][1L], "rent, alone.*\nn = 60$")
+})

@@ -102,6 +102,20 @@ test_that("the kept tree of many rows is pruned by held-out rows", {
   expect_identical(kept$max_leaves, cpt_control()$max_leaves)
 })
 
+test_that("rows that the search holds out come back to fill the leaves", {
+  d <- noisy_disc(search_many)
+  light <- cpt_control(max_depth = 2, max_facets = 3, starts = 1, grow_epochs = 1,
+    grow_min_steps = 20, refine_epochs = 1, refine_min_steps = 10)
+  fit <- cpt(y ~ ., d, control = light, seed = 1)
+  expect_identical(fit$control$validation, search_many_share)
+  leaf <- tree_leaf(fit$tree)
+  expect_identical(sum(fit$tree$n[leaf]), nrow(d))
+  counts <- table(factor(fit$where, fit$tree$node[leaf]), d$y)
+  expect_equal(fit$tree$value[leaf, ], counts, ignore_attr = TRUE)
+  held <- cpt(y ~ ., d, control = light, validation = 0.2, search = FALSE, seed = 1)
+  expect_equal(held$tree$n[1L], 0.8 * nrow(d), tolerance = 1e-3)
+})
+
 test_that("the size of the kept tree is bounded by the trial, or with many rows by held-out rows", {
   few <- bound_size(cpt_control(), 9999, 6)
   expect_identical(few$max_leaves, 8)
