@@ -37,7 +37,8 @@ test_that("long names wrap in a narrow terminal", {
 })
 
 test_that("an inequality shows its strongest terms and counts the others", {
-  fit <- hand_cpt(gate(c(3, -6, 1.5, 0.75), -12), Species ~ ., iris)
+  # No flower lies on the border, where the last bit of the processor's library would decide.
+  fit <- hand_cpt(gate(c(3, -6, 1.5, 0.75), -11.73), Species ~ ., iris)
   expect_snapshot({
     fit
     print(fit, terms = 1)
@@ -45,10 +46,8 @@ test_that("an inequality shows its strongest terms and counts the others", {
   })
   # The printed rule is the rule: scaled by the coefficient of the strongest term.
   left <- with(iris, Petal.Length - 4 * Sepal.Width + 2 * Sepal.Length + 0.5 * Petal.Width)
-  # Two flowers lie on the border, where the last bit decides.
-  clear <- abs(left - 8) > 1e-9
-  expect_identical(sum(!clear), 2L)
-  expect_identical((predict(fit, iris, type = "node") == 2L)[clear], (left <= 8)[clear])
+  expect_gt(min(abs(left - 7.82)), 0.01)
+  expect_identical(predict(fit, iris, type = "node") == 2L, left <= 7.82)
 })
 
 test_that("a facet without coefficients still prints", {
