@@ -53,11 +53,11 @@ control_table <- list(
     )),
   control_field("search", "flag", NA, NA, "grow",
     paste(
-      "Choose the settings that are `NULL` by fitting a few recipes, from flexible to",
-      "cautious, on three quarters of the rows and judging them on the others? The",
-      "tree is then fitted on all rows (from 10,000 rows on, a fifth is held out again",
-      "to prune it, and comes back to fill the leaves). `FALSE` takes the flexible recipe. Not done if `validation` is",
-      "above 0."
+      "Choose the settings that are `NULL` by fitting two recipes, one with many facets and",
+      "one with a teacher, on three quarters of the rows and judging them on the others? The",
+      "tree is then fitted on all rows (from 10,000 rows on, if it has no teacher, a fifth is",
+      "held out again to prune it, and comes back to fill the leaves). `FALSE` takes the first",
+      "recipe. Not done if `validation` is above 0."
     )),
   control_field("validation", "number", 0, 0.5, "grow",
     paste(
@@ -168,6 +168,11 @@ control_table <- list(
       "Share of the rows of a node that may change sides when facets are removed. 0",
       "by default: removing facets changes nothing."
     )),
+  control_field("teacher_trees", "whole", 0, 10000, "teacher",
+    paste(
+      "Trees of a forest that teaches the splits, see below. 0 for no teacher: the splits",
+      "learn from the outcomes. 100 or more help where outcomes are noisy."
+    )),
   control_field("leaf", "choice", NA, NA, "leaf", choices = c("constant", "linear"),
     paste(
       "What a leaf of a regression tree predicts: its mean, or a linear model of its",
@@ -188,6 +193,7 @@ names(control_table) <- vapply(control_table, `[[`, "", "name")
 
 control_groups <- c(
   tree = "Tree", grow = "Growing", refine = "Joint training", prior = "Priors and facets",
+  teacher = "Teacher",
   leaf = "Leaves"
 )
 
@@ -203,6 +209,16 @@ control_groups <- c(
 #' Turn `max_depth` first, then `refine_epochs`, then `max_facets`. If the tree
 #' fits the training rows much better than new rows, raise `ridge`, `min_leaf_obs`,
 #' `dropout` (many columns) or `prior_weight`.
+#'
+#' @section Teacher:
+#' With `teacher_trees` above 0, a random forest of that many ordinary trees is grown first, and
+#' the splits learn from what it thinks instead of from the outcomes ("born-again trees",
+#' Breiman and Shang 1996): of every training row the mean of the trees that have not seen
+#' the row, and of as much weight in made rows, each a training row in which one
+#' column in ten is taken from another. Opinions hold less noise than outcomes, and made
+#' rows fill the space between the others, so the tree finds borders that hold for new rows.
+#' The forest is gone after that: leaves are filled with the outcomes of the training rows,
+#' and the tree is read and used like any other. It needs one byte for every number of the data.
 #'
 #' @section Linear leaves:
 #' With `leaf = "linear"`, every node of the finished tree gets a ridge regression on its own
@@ -229,7 +245,10 @@ control_groups <- c(
 #'
 #' @return A named list of class `cpt_control` with one element per argument.
 #'   `max_leaves` is `Inf` when there is no limit.
-#' @references Agarwal, A., Tan, Y. S., Ronen, O., Singh, C. and Yu, B. (2022). Hierarchical
+#' @references Breiman, L. and Shang, N. (1996). Born again trees. Technical report,
+#'   University of California, Berkeley.
+#'
+#'   Agarwal, A., Tan, Y. S., Ronen, O., Singh, C. and Yu, B. (2022). Hierarchical
 #'   Shrinkage: improving the accuracy and interpretability of tree-based methods.
 #'   *Proceedings of Machine Learning Research* 162.
 #' @seealso [cpt()]
@@ -245,19 +264,19 @@ cpt_control <- function(max_depth = NULL,
                         min_split_obs = 20,
                         min_leaf_obs = NULL,
                         min_gain = 1e-4,
-                        starts = 3,
+                        starts = NULL,
                         column_share = 0.9,
                         search = TRUE,
                         validation = 0,
                         choose_size = FALSE,
                         standardize = "columns",
-                        grow_epochs = 20,
-                        grow_min_steps = 500,
+                        grow_epochs = NULL,
+                        grow_min_steps = NULL,
                         grow_rate = 0.03,
-                        refine_epochs = 40,
-                        refine_min_steps = 1000,
+                        refine_epochs = NULL,
+                        refine_min_steps = NULL,
                         refine_rate = 0.02,
-                        batch_size = 1000,
+                        batch_size = NULL,
                         lambda_start = 0.3,
                         lambda_end = NULL,
                         weight_rate = 2,
@@ -271,6 +290,7 @@ cpt_control <- function(max_depth = NULL,
                         e0 = 1e4,
                         f0 = 1e4,
                         facet_tolerance = 0,
+                        teacher_trees = NULL,
                         leaf = "constant",
                         leaf_shrinkage = NULL) {
   values <- mget(names(control_table))

@@ -20,6 +20,7 @@ fit_mold <- function(mold, settings, call) {
   resolve_kernels()
   seed <- resolve_seed(settings$seed)
   check_leaf(settings$control$leaf, mold$task)
+  check_teacher(settings$control$teacher_trees, mold)
   mold <- weigh_classes(mold, settings$class_weights)
   run_all <- function(mold, cases) {
     fits <- run_engine(mold, cases, settings$threads, settings$verbose)

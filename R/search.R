@@ -1,18 +1,24 @@
-# Settings that were left open (NULL): a few recipes, from flexible to cautious, are
+# Settings that were left open (NULL): two recipes, without and with a teacher, are
 # fitted on part of the rows and judged on the others; the tree is then fitted on all
-# rows with the best recipe and no more leaves than it had use for.
+# rows with the better one and no more leaves than it had use for.
 # This file must not know how columns are coded or how the engine works.
 
-# What a recipe decides, where the user has not. Much data and little noise want many
-# facets and no restraint; few rows, many columns and noise want the opposite.
-recipes <- list(
-  flexible = list(max_depth = 7, max_facets = 20, min_leaf_obs = 7, lambda_end = 6,
-    dropout = 0, ridge = 0, prior_weight = 0.2, a_beta = 1, leaf_shrinkage = 0),
-  smooth = list(max_depth = 6, max_facets = 20, min_leaf_obs = 7, lambda_end = 4,
-    dropout = 0, ridge = 0.1, prior_weight = 0.2, a_beta = 1, leaf_shrinkage = 0),
-  cautious = list(max_depth = 5, max_facets = 8, min_leaf_obs = 10, lambda_end = 2,
-    dropout = 0, ridge = 5, prior_weight = 0.2, a_beta = 1, leaf_shrinkage = 0)
-)
+# What a recipe decides, where the user has not. Little noise wants many facets and no
+# restraint; much of it wants a teacher. What the splits then see is smooth, so that less
+# training and less of a prior do.
+recipes <- local({
+  flexible <- list(max_depth = 7, max_facets = 20, min_leaf_obs = 7, starts = 3, grow_epochs = 20,
+    grow_min_steps = 500, refine_epochs = 40, refine_min_steps = 1000, batch_size = 1000,
+    lambda_end = 6, dropout = 0, ridge = 0, prior_weight = 0.2, a_beta = 1, teacher_trees = 0,
+    leaf_shrinkage = 0)
+  but <- function(...) utils::modifyList(flexible, list(...))
+  list(
+    flexible = flexible,
+    taught = but(max_depth = 6, max_facets = 8, starts = 1, grow_epochs = 10, grow_min_steps = 200,
+      refine_epochs = 20, refine_min_steps = 500, batch_size = 500, prior_weight = 0.03,
+      teacher_trees = 100)
+  )
+})
 open_settings <- names(recipes$flexible)
 
 search_share <- 0.25    # of the rows judge
@@ -26,7 +32,9 @@ search_many <- 10000
 search_many_share <- 0.2
 # Shrinkage of leaf values needs no fit of its own: all of these are judged on each tree.
 search_shrinkage <- c(0, 3, 10, 30, 100, 300, 1000)
-# A trial trains less than a tree that is kept: it need only be as good as the others.
+# Most leaves of a taught tree: few enough to be read, more where there are many rows.
+taught_leaves <- function(n) min(48, max(24, ceiling(n / 300)))
+# A trial trains less than a tree that is kept: it need only be as good as the other.
 search_effort <- list(starts = 1, grow_epochs = 8, grow_min_steps = 120,
   refine_epochs = 10, refine_min_steps = 150)
 
@@ -34,13 +42,14 @@ search_effort <- list(starts = 1, grow_epochs = 8, grow_min_steps = 120,
 # tried (NULL if nothing was). `run_all(mold, cases)` fits, see fit_case().
 search_settings <- function(mold, control, seed, run_all) {
   choices <- recipes_for(control)
+  if (!teacher_can(mold)) choices <- choices["flexible"]
   n <- length(mold$weights)
   given <- length(choices) == 1L || !control$search || control$validation > 0
   if (given || n < search_least || mold_is_constant(mold)) {
     return(list(control = fill_open(control, choices[[1L]]), search = NULL))
   }
   if (n > search_rows) mold <- sample_mold(mold, search_rows, seed)
-  trials <- lapply(choices, trial_control, control = control)
+  trials <- lapply(choices, trial_control, control = control, n = n)
   shrinkages <- shrinkages_for(control)
   judge <- function(which, splits) judge_trials(trials, shrinkages, which, mold, seed, splits, run_all)
   tried <- judge(seq_along(trials), 1)
@@ -49,13 +58,18 @@ search_settings <- function(mold, control, seed, run_all) {
   best <- which(tried$chosen)
   if (is.null(control$leaf_shrinkage)) control$leaf_shrinkage <- tried$leaf_shrinkage[best]
   control <- fill_open(control, choices[[best]])
-  control$max_depth <- min(control$max_depth, tried$depth[best])
-  list(control = bound_size(control, n, tried$leaves[best]), search = tried)
+  list(control = bound_size(control, n, tried$leaves[best], tried$depth[best]), search = tried)
 }
 
 # The size of the kept tree: bounded by held-out rows if there are many rows, else by the
-# leaves of the trial; more rows carry more leaves.
-bound_size <- function(control, n, leaves) {
+# leaves of the trial; more rows carry more leaves. A taught tree does not learn noise
+# by heart, so it is bounded only to be read.
+bound_size <- function(control, n, leaves, depth) {
+  if (control$teacher_trees > 0) {
+    control$max_leaves <- min(control$max_leaves, taught_leaves(n))
+    return(control)
+  }
+  control$max_depth <- min(control$max_depth, depth)
   if (n >= search_many) {
     control$validation <- search_many_share
     control$choose_size <- TRUE
@@ -65,11 +79,12 @@ bound_size <- function(control, n, leaves) {
   control
 }
 
-trial_control <- function(recipe, control) {
+trial_control <- function(recipe, control, n) {
   trial <- fill_open(control, recipe)
   for (name in names(search_effort)) trial[[name]] <- min(trial[[name]], search_effort[[name]])
   trial$validation <- search_share
   trial$choose_size <- TRUE
+  if (trial$teacher_trees > 0) trial$max_leaves <- min(trial$max_leaves, taught_leaves(n))
   trial
 }
 

@@ -197,6 +197,7 @@ cpt::Options read_options(const Rcpp::List& list) {
   o.column_share = field<double>(list, "column_share");
   o.choose_size = field<bool>(list, "choose_size");
   o.leaf = field<std::string>(list, "leaf");
+  o.teacher_trees = field<int>(list, "teacher_trees");
   o.standardize = field<std::string>(list, "standardize");
   o.grow_epochs = field<int>(list, "grow_epochs");
   o.grow_min_steps = field<int>(list, "grow_min_steps");

@@ -13,18 +13,6 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int block_rows = 256;  // rows handled by one task when data are copied
 
-template <class Visit>
-void visit_column(const MatrixView& x, int j, Visit visit) {
-  const std::size_t offset = static_cast<std::size_t>(j) * x.rows;
-  if (x.dense)
-    for (int i = 0; i < x.rows; ++i) visit(i, x.dense[offset + i]);
-  else if (x.dense_int)
-    for (int i = 0; i < x.rows; ++i) visit(i, static_cast<double>(x.dense_int[offset + i]));
-  else
-    for (int e = x.column_start[j]; e < x.column_start[j + 1]; ++e)
-      visit(x.row_index[e], x.nonzero[e]);
-}
-
 }  // namespace
 
 Rows::Rows(const MatrixView& view) : view_(view) {
@@ -162,23 +150,24 @@ Scaling make_scaling(const Columns& columns, const std::string& standardize) {
 }
 
 TrainingData::TrainingData(const MatrixView& view, const Rows& rows, Scaling scaling,
-                           const Hooks& hooks)
+                           const Hooks& hooks, const MadeRows& made)
     : rows_(&rows), scaling_(std::move(scaling)), d_(view.cols), ld_((view.cols + 3) / 4 * 4) {
   chunk_width_ = view.is_sparse() ? std::max(256, (d_ + 7) / 8) : 96;
   chunks_ = (d_ + chunk_width_ - 1) / chunk_width_;
   shift_.assign(d_, 0);
   if (!view.is_sparse()) {
-    copy_dense(view, hooks);
+    copy_dense(view, made, hooks);
     return;
   }
   for (int j = 0; j < d_; ++j)
     shift_[j] = static_cast<Real>(scaling_.centre[j] * scaling_.inverse(j));
   copy_sparse(hooks);
+  make_sparse(made);
 }
 
-void TrainingData::copy_dense(const MatrixView& view, const Hooks& hooks) {
+void TrainingData::copy_dense(const MatrixView& view, const MadeRows& made, const Hooks& hooks) {
   const int n = view.rows;
-  dense_.assign(static_cast<std::size_t>(n) * ld_, 0);
+  dense_.assign((static_cast<std::size_t>(n) + made.size()) * ld_, 0);
   hooks.run((n + block_rows - 1) / block_rows, [&](int b) {
     const int last = std::min(n, (b + 1) * block_rows);
     for (int j = 0; j < d_; ++j) {
@@ -188,6 +177,12 @@ void TrainingData::copy_dense(const MatrixView& view, const Hooks& hooks) {
         const double v = view.dense ? view.dense[offset + i] : view.dense_int[offset + i];
         dense_[static_cast<std::size_t>(i) * ld_ + j] = static_cast<Real>((v - centre) * inverse);
       }
+    }
+  });
+  hooks.run((made.size() + block_rows - 1) / block_rows, [&](int b) {
+    for (int i = b * block_rows; i < std::min(made.size(), (b + 1) * block_rows); ++i) {
+      Real* out = dense_.data() + static_cast<std::size_t>(n + i) * ld_;
+      for (int j = 0; j < d_; ++j) out[j] = dense_[static_cast<std::size_t>(made.from(i, j)) * ld_ + j];
     }
   });
 }
@@ -217,6 +212,35 @@ void TrainingData::copy_sparse(const Hooks& hooks) {
       }
     }
   });
+}
+
+// The nonzeros of both rows in the order of their columns, each column from one of them.
+void TrainingData::make_sparse(const MadeRows& made) {
+  const std::size_t n = rows_->size();
+  for (int i = 0; i < made.size(); ++i) {
+    const std::size_t* cells[2] = {start_.data() + made.source[i] * std::size_t(chunks_),
+                                   start_.data() + made.donor[i] * std::size_t(chunks_)};
+    std::size_t at[2] = {cells[0][0], cells[1][0]};
+    const std::size_t last[2] = {cells[0][chunks_], cells[1][chunks_]};
+    start_.resize((n + i + 1) * chunks_ + 1);
+    std::size_t* start = start_.data() + (n + i) * chunks_;
+    for (int c = 0; c < chunks_; ++c) {
+      start[c] = column_.size();
+      while (true) {
+        const int a = at[0] < last[0] ? column_[at[0]] : d_, b = at[1] < last[1] ? column_[at[1]] : d_;
+        const int j = std::min(a, b);
+        if (j >= chunk_end(c)) break;
+        const bool from_donor = made.from(i, j) != made.source[i];
+        if (from_donor ? b == j : a == j) {
+          column_.push_back(j);
+          value_.push_back(Real(value_[at[from_donor]]));
+        }
+        at[0] += a == j;
+        at[1] += b == j;
+      }
+    }
+    start[chunks_] = column_.size();
+  }
 }
 
 void TrainingData::gather(Batch& batch, double dropout, const Stream& key,
@@ -273,7 +297,7 @@ void TrainingData::gather_sparse(Batch& batch, double dropout, Stream key,
   const std::uint64_t base = key.bits();
   std::vector<std::size_t> place(batch.rows + 1, 0);
   for (int i = 0; i < batch.rows; ++i)
-    place[i + 1] = place[i] + rows_->sparse_row(batch.index[i]).count;
+    place[i + 1] = place[i] + stored(batch.index[i]);
   if (batch.column.size() < place.back()) {
     batch.column.resize(place.back());
     batch.value.resize(place.back());

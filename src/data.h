@@ -27,6 +27,19 @@ struct MatrixView {
   bool is_sparse() const { return column_start != nullptr; }
 };
 
+// visit(row, value) for the stored values of column j.
+template <class Visit>
+void visit_column(const MatrixView& x, int j, Visit visit) {
+  const std::size_t offset = static_cast<std::size_t>(j) * x.rows;
+  if (x.dense)
+    for (int i = 0; i < x.rows; ++i) visit(i, x.dense[offset + i]);
+  else if (x.dense_int)
+    for (int i = 0; i < x.rows; ++i) visit(i, static_cast<double>(x.dense_int[offset + i]));
+  else
+    for (int e = x.column_start[j]; e < x.column_start[j + 1]; ++e)
+      visit(x.row_index[e], x.nonzero[e]);
+}
+
 // One row as the router sees it: all columns, or its nonzeros in column order.
 struct RowView {
   int count;
@@ -76,6 +89,19 @@ Columns measure_columns(const MatrixView& x, const std::vector<double>& weight,
                         const Hooks& hooks);
 Scaling make_scaling(const Columns& columns, const std::string& standardize);
 
+// Rows made of two: row source[i], some of whose columns are those of row donor[i]. Which
+// ones is drawn column by column.
+struct MadeRows {
+  std::vector<int> source, donor;
+  double share = 0;  // of the columns that the donor gives
+  std::uint64_t key = 0;
+  int size() const { return static_cast<int>(source.size()); }
+  int from(int i, int j) const {  // the row that column j of made row i comes from
+    Stream draw(key, static_cast<std::uint64_t>(i), Purpose::made, static_cast<std::uint64_t>(j));
+    return draw.uniform() < share ? donor[i] : source[i];
+  }
+};
+
 // A mini-batch: its rows one after another, ready for the kernels.
 struct Batch {
   int rows = 0;
@@ -87,11 +113,13 @@ struct Batch {
   std::vector<Real> value;
 };
 
-// What training reads: one single-precision copy of the data by rows, scaled. Sparse rows are never centred in memory: the
-// trainer subtracts `shift` (centre / scale) through the intercepts instead.
+// What training reads: one single-precision copy of the data by rows, scaled; made rows
+// follow. Sparse rows are never centred in memory: the trainer subtracts `shift`
+// (centre / scale) through the intercepts instead.
 class TrainingData {
  public:
-  TrainingData(const MatrixView& view, const Rows& rows, Scaling scaling, const Hooks& hooks);
+  TrainingData(const MatrixView& view, const Rows& rows, Scaling scaling, const Hooks& hooks,
+               const MadeRows& made = {});
 
   int d() const { return d_; }
   int ld() const { return ld_; }
@@ -109,8 +137,13 @@ class TrainingData {
   void gather(Batch& batch, double dropout, const Stream& key, const Hooks& hooks) const;
 
  private:
-  void copy_dense(const MatrixView& view, const Hooks& hooks);
+  void copy_dense(const MatrixView& view, const MadeRows& made, const Hooks& hooks);
   void copy_sparse(const Hooks& hooks);
+  void make_sparse(const MadeRows& made);
+  std::size_t stored(int row) const {  // nonzeros of a sparse row
+    const std::size_t* cell = start_.data() + static_cast<std::size_t>(row) * chunks_;
+    return cell[chunks_] - cell[0];
+  }
   void gather_dense(Batch& batch, double dropout, Stream key, int first, int last) const;
   void gather_sparse(Batch& batch, double dropout, Stream key, const Hooks& hooks) const;
   void drop_sparse_row(Batch& batch, double dropout, std::uint64_t key, int i,

@@ -25,9 +25,10 @@ class Descent {
   // Mean hard loss of the training rows (and cost of the validation rows, if any)
   // with the present parameters; the best so far is remembered.
   void score() {
-    const std::vector<double> statistics = trainer_.hard_statistics(p_.training);
-    hard_ = trainer_.impurity(statistics) / weight_;
-    if (!p_.validation.empty()) valid_ = trainer_.hard_cost(p_.validation, statistics);
+    hard_ = trainer_.impurity(trainer_.hard_statistics(p_.training, p_.task)) / weight_;
+    if (!p_.validation.empty())
+      valid_ = trainer_.hard_cost(p_.validation, p_.truth,
+                                  trainer_.hard_statistics(p_.observed, p_.truth));
     const double price = nat_ * price_of_all() / weight_;
     const double judged = p_.validation.empty() ? hard_ + price : valid_;
     if (judged >= best_score_) return;
@@ -85,7 +86,7 @@ class Descent {
 // Mean loss of the training rows under hard routing.
 inline double hard_loss(const Problem& p, std::vector<Node>& nodes) {
   Trainer router(p.data, p.task, p.prior, nodes, {}, p.options.seed, 0, p.hooks);
-  return router.impurity(router.hard_statistics(p.training)) / total_weight(p.task, p.training);
+  return router.impurity(router.hard_statistics(p.training, p.task)) / total_weight(p.task, p.training);
 }
 
 }  // namespace cpt

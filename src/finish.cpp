@@ -1,5 +1,5 @@
 // finish.cpp: from the trained splits to the tree that is used: in double and the
-// user's units, filled by hard routing of all training rows, without dead or
+// user's units, filled by hard routing of all observed training rows, without dead or
 // useless leaves and without facets that decide nothing.
 #include <algorithm>
 #include <cmath>
@@ -35,14 +35,14 @@ class Finisher {
  private:
   // Routes all rows; statistics, n, weight, loss and value of every node.
   void fill() {
-    const int nodes = tree_.size(), width = p_.task.statistics();
+    const int nodes = tree_.size(), width = p_.truth.statistics();
     where_ = route(tree_, rows_, p_.hooks);
     std::vector<double>& statistics = statistics_;
     statistics.assign(static_cast<std::size_t>(nodes) * width, 0.0);
     tree_.n.assign(nodes, 0);
-    for (int row : p_.training) {
+    for (int row : p_.observed) {
       const int leaf = where_[row];
-      p_.task.accumulate(1, &row, nullptr, &statistics[static_cast<std::size_t>(leaf) * width]);
+      p_.truth.accumulate(1, &row, nullptr, &statistics[static_cast<std::size_t>(leaf) * width]);
       ++tree_.n[leaf];
     }
     tree_.weight.assign(nodes, 0.0);
@@ -57,8 +57,8 @@ class Finisher {
         }
       }
       tree_.weight[v] = s[0];
-      tree_.loss[v] = p_.task.reported_loss(p_.task.impurity(s));
-      p_.task.value(s, &tree_.value[static_cast<std::size_t>(v) * tree_.outputs]);
+      tree_.loss[v] = p_.truth.reported_loss(p_.truth.impurity(s));
+      p_.truth.value(s, &tree_.value[static_cast<std::size_t>(v) * tree_.outputs]);
     }
   }
 
@@ -88,7 +88,7 @@ class Finisher {
   // A split whose two sides do not predict the validation rows better than the node
   // itself goes, from the bottom up. True if anything changed.
   bool prune() {
-    const int nodes = tree_.size(), width = p_.task.statistics();
+    const int nodes = tree_.size(), width = p_.truth.statistics();
     const std::vector<int> parent = parent_positions(tree_);
     std::vector<int> become(nodes);
     std::iota(become.begin(), become.end(), 0);
@@ -96,9 +96,9 @@ class Finisher {
     for (int row : p_.validation)
       for (int v = where_[row]; v >= 0; v = parent[v]) {
         double cost = 0;
-        p_.task.costs(&statistics_[static_cast<std::size_t>(v) * width], validation_trace, 1, &row,
+        p_.truth.costs(&statistics_[static_cast<std::size_t>(v) * width], validation_trace, 1, &row,
                       &cost);
-        alone[v] += p_.task.weight(row) * cost;
+        alone[v] += p_.truth.weight(row) * cost;
       }
     std::vector<double> below = alone;
     bool changed = false;
@@ -117,7 +117,7 @@ class Finisher {
   // Top down, because a removal with a tolerance changes what arrives below.
   void remove_idle_facets() {
     std::vector<std::vector<int>> arriving(tree_.size());
-    arriving[0] = p_.training;
+    arriving[0] = p_.observed;
     std::vector<std::vector<int>> kept(tree_.size());
     for (int v = 0; v < tree_.size(); ++v) {
       if (tree_.is_leaf(v)) continue;
@@ -174,7 +174,7 @@ class Finisher {
     double weight = 0;
     for (std::size_t i = 0; i < n; ++i) {
       side[i] = outside(v, terms, kept, i);
-      weight += p_.task.weight(arriving[i]);
+      weight += p_.truth.weight(arriving[i]);
       for (int k = 0; k < facets; ++k) evidence[k] += terms[i * facets + k];
     }
     std::vector<int> order = kept;
@@ -204,7 +204,7 @@ class Finisher {
       const double* here = &terms[i * facets];
       const int most = *std::max_element(kept.begin(), kept.end(),
                                          [&](int a, int b) { return here[a] < here[b]; });
-      decided[most] += p_.task.weight(arriving[i]);
+      decided[most] += p_.truth.weight(arriving[i]);
     }
     std::stable_sort(kept.begin(), kept.end(), [&](int a, int b) { return decided[a] > decided[b]; });
   }
@@ -221,7 +221,7 @@ class Finisher {
       if (side[i]) outside_bottom = std::min(outside_bottom, g[i].first);
       else {
         inside_top = std::max(inside_top, g[i].first);
-        changed += p_.task.weight(arriving[i]);
+        changed += p_.truth.weight(arriving[i]);
       }
     }
     if (inside_top < outside_bottom) {
@@ -232,7 +232,7 @@ class Finisher {
     std::sort(g.begin(), g.end());
     double best = HUGE_VAL;  // `changed`: all rows called outside, then one by one inside
     for (std::size_t i = 0; i + 1 < n; ++i) {
-      const double w = p_.task.weight(arriving[g[i].second]);
+      const double w = p_.truth.weight(arriving[g[i].second]);
       changed += side[g[i].second] ? w : -w;
       if (changed < best && g[i].first < g[i + 1].first) {
         best = changed;
@@ -278,7 +278,7 @@ class Finisher {
 Tree finish(const Problem& p, const std::vector<Node>& nodes, const Rows& rows,
             std::vector<int>& where) {
   if (p.hooks.report) p.hooks.report({"finish", 1, 1, 0.0, 1.0});
-  Tree tree = to_user_units(nodes, p.data.scaling(), p.options.lambda_end, p.task.outputs());
+  Tree tree = to_user_units(nodes, p.data.scaling(), p.options.lambda_end, p.truth.outputs());
   return Finisher(p, rows, std::move(tree)).run(where);
 }
 

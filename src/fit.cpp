@@ -21,49 +21,94 @@ void check(const FitInput& in) {
       if (!(y >= 0 && y < in.options.n_classes)) throw Error("a class code is out of range");
 }
 
+struct Marks {
+  std::vector<char> is_training;
+  std::vector<int> training, validation;
+};
+
+Marks mark(const FitInput& in) {
+  const std::size_t n = in.x.rows;
+  Marks m;
+  m.is_training.assign(n, 0);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!(in.weight[i] > 0)) continue;  // weight 0: as if the row were not there
+    m.is_training[i] = !in.valid[i];
+    (in.valid[i] ? m.validation : m.training).push_back(static_cast<int>(i));
+  }
+  if (m.training.empty()) throw Error("no training row has a positive weight");
+  return m;
+}
+
+std::vector<double> training_weights(const FitInput& in, const Marks& marks) {
+  std::vector<double> weight(in.weight.size(), 0.0);
+  for (int r : marks.training) weight[r] = in.weight[r];
+  return weight;
+}
+
+// Empty if no teacher is asked for.
+std::shared_ptr<const Lesson> lesson_for(const FitInput& in, const Hooks& hooks) {
+  if (in.options.teacher_trees == 0) return std::make_shared<Lesson>();
+  if (hooks.report) hooks.report({"teach", 1, 1, std::nan(""), 0.0});
+  const Marks marks = mark(in);
+  const std::unique_ptr<Task> truth = make_task(in.options, in.y, in.weight, marks.is_training);
+  return std::make_shared<Lesson>(
+      make_lesson(in.x, *truth, marks.training, in.options, hooks));
+}
+
+// Fits that hold the same rows out, with the same seed and teacher, share a lesson.
+std::vector<FitInput> with_lessons(std::vector<FitInput> inputs, const Hooks& hooks) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    for (std::size_t k = 0; k < i && !inputs[i].lesson; ++k)
+      if (inputs[k].options.teacher_trees == inputs[i].options.teacher_trees &&
+          inputs[k].options.seed == inputs[i].options.seed && inputs[k].valid == inputs[i].valid)
+        inputs[i].lesson = inputs[k].lesson;
+    if (inputs[i].lesson) continue;
+    check(inputs[i]);
+    inputs[i].lesson = lesson_for(inputs[i], hooks);
+  }
+  return inputs;
+}
+
 }  // namespace
 
 FitResult fit(const FitInput& in, const Hooks& hooks) {
   check(in);
-  const std::size_t n = in.x.rows;
-  std::vector<char> is_training(n, 0);
-  std::vector<int> training, validation;
-  for (std::size_t i = 0; i < n; ++i) {
-    if (!(in.weight[i] > 0)) continue;  // weight 0: as if the row were not there
-    is_training[i] = !in.valid[i];
-    (in.valid[i] ? validation : training).push_back(static_cast<int>(i));
-  }
-  if (training.empty()) throw Error("no training row has a positive weight");
-
-  std::vector<double> weight(n);
-  for (std::size_t i = 0; i < n; ++i) weight[i] = is_training[i] ? in.weight[i] : 0.0;
+  const Marks marks = mark(in);
   const Rows rows(in.x);
   FitResult result;
-  result.columns = measure_columns(in.x, weight, hooks);
-  const TrainingData data(in.x, rows, make_scaling(result.columns, in.options.standardize), hooks);
-  const std::unique_ptr<Task> task = make_task(in.options, in.y, in.weight, is_training);
+  result.columns = measure_columns(in.x, training_weights(in, marks), hooks);
+  const std::shared_ptr<const Lesson> lesson = in.lesson ? in.lesson : lesson_for(in, hooks);
+  const TrainingData data(in.x, rows, make_scaling(result.columns, in.options.standardize), hooks,
+                          lesson->made);
+  const std::unique_ptr<Task> truth = make_task(in.options, in.y, in.weight, marks.is_training);
+  std::unique_ptr<Task> taught;
+  if (!lesson->empty())
+    taught = truth->taught(lesson->opinion, lesson_weights(*lesson, in.weight, marks.training));
+  const Task& task = taught ? *taught : *truth;
   const Prior prior(in.options);
 
-  std::vector<double> statistics(task->statistics(), 0.0);
-  task->accumulate(static_cast<int>(training.size()), training.data(), nullptr, statistics.data());
+  std::vector<int> training = marks.training;
+  for (int i = 0; i < lesson->made.size(); ++i) training.push_back(in.x.rows + i);
+  std::vector<double> statistics(task.statistics(), 0.0);
+  task.accumulate(static_cast<int>(training.size()), training.data(), nullptr, statistics.data());
   const double grow_work = static_cast<double>(in.options.max_depth) * in.options.grow_epochs *
                            (in.options.starts + 1) / 2;
   const double refine_work = 1.0 + 1.5 * in.options.max_depth * in.options.refine_epochs;
 
-  Problem problem{in.options, data,  *task,           prior, training,
-                        validation, hooks, result.history, task->impurity(statistics.data()),
-                        grow_work / (grow_work + refine_work)};
+  Problem problem{in.options, data, task, *truth, prior, training, marks.training,
+                  marks.validation, hooks, result.history, task.impurity(statistics.data()),
+                  grow_work / (grow_work + refine_work)};
   std::vector<Node> nodes = grow(problem);
   refine(problem, nodes);
   shrink(problem, nodes);
   result.tree = finish(problem, nodes, rows, result.where);
-  if (in.fill_all && !validation.empty()) {
-    problem.training.insert(problem.training.end(), validation.begin(), validation.end());
-    std::sort(problem.training.begin(), problem.training.end());
+  if (in.fill_all && !marks.validation.empty()) {
+    problem.observed.insert(problem.observed.end(), marks.validation.begin(), marks.validation.end());
+    std::sort(problem.observed.begin(), problem.observed.end());
     fill_leaves(problem, rows, result.tree);
   }
   if (in.options.leaf == "linear")
-    result.models = fit_leaf_models(result.tree, result.where, problem.training,
+    result.models = fit_leaf_models(result.tree, result.where, problem.observed,
                                     {rows, data.scaling(), in.y, in.weight}, hooks);
   return result;
 }
@@ -85,7 +130,8 @@ Hooks part_of(const Hooks& hooks, std::size_t i, std::size_t n) {
 
 }  // namespace
 
-std::vector<FitResult> fit_all(const std::vector<FitInput>& inputs, const Hooks& hooks) {
+std::vector<FitResult> fit_all(const std::vector<FitInput>& given, const Hooks& hooks) {
+  const std::vector<FitInput> inputs = with_lessons(given, hooks);
   const std::size_t n = inputs.size();
   std::vector<FitResult> results(n);
   const bool small = n > 0 && inputs[0].x.rows < small_rows;

@@ -5,10 +5,12 @@
 #define CPT_FIT_H
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "leaf_model.h"
+#include "lesson.h"
 #include "options.h"
 #include "prior.h"
 #include "task.h"
@@ -38,9 +40,11 @@ class Clock {
 struct Problem {
   const Options& options;
   const TrainingData& data;
-  const Task& task;
+  const Task& task;   // what the splits learn: the outcomes, or what a teacher thinks
+  const Task& truth;  // the outcomes, which fill the leaves and judge
   const Prior& prior;
-  std::vector<int> training, validation;  // rows
+  std::vector<int> training;  // rows that the splits learn from: observed and made ones
+  std::vector<int> observed, validation;
   const Hooks& hooks;
   std::vector<Record>& history;
   double root_loss;     // impurity of all training rows
@@ -61,6 +65,7 @@ struct FitInput {
   std::vector<char> valid;  // 1: held out, used only to choose depth and snapshot
   bool fill_all = false;    // and in the end to fill the leaves
   Options options;
+  std::shared_ptr<const Lesson> lesson;  // null: made here, if a teacher is asked for
 };
 
 struct FitResult {
@@ -75,7 +80,7 @@ FitResult fit(const FitInput& input, const Hooks& hooks);
 
 // Several fits: side by side with one thread each if they are many or small, else one
 // after another with all threads. The trees are the same.
-std::vector<FitResult> fit_all(const std::vector<FitInput>& inputs, const Hooks& hooks);
+std::vector<FitResult> fit_all(const std::vector<FitInput>& given, const Hooks& hooks);
 
 }  // namespace cpt
 

@@ -79,9 +79,12 @@ class Grower {
       depth_ = depth;
       const Clock clock;
       open = grow_level(std::move(open));
+      if (p_.options.max_leaves > 0) {  // at once: what hangs below a weak split is not grown
+        cut_to(p_.options.max_leaves);
+        keep_attached(open);
+      }
       record(depth + 1, clock.seconds());
     }
-    if (p_.options.max_leaves > 0) cut_to(p_.options.max_leaves);
     return compact();
   }
 
@@ -94,7 +97,7 @@ class Grower {
 
   int epochs_for(const OpenNode& open) const {
     const Options& o = p_.options;
-    return epochs_at_least(o.grow_epochs, o.grow_min_steps, open.rows.size(), o.batch_size);
+    return epochs_at_least(passes(p_, o.grow_epochs), o.grow_min_steps, open.rows.size(), o.batch_size);
   }
 
   // Runs jobs side by side when there are enough of them, else one after another
@@ -194,12 +197,12 @@ class Grower {
   // Hard and validation loss of the tree so far.
   void record(int depth, double seconds) {
     Trainer trainer(p_.data, p_.task, p_.prior, nodes_, {}, p_.options.seed, 0, p_.hooks);
-    const std::vector<double> statistics = trainer.hard_statistics(p_.training);
-    loss_ = p_.task.reported_loss(trainer.impurity(statistics)) /
-            total_weight(p_.task, p_.training);
+    const double loss = trainer.impurity(trainer.hard_statistics(p_.training, p_.task));
+    loss_ = p_.task.reported_loss(loss) / total_weight(p_.task, p_.training);
     double valid = std::numeric_limits<double>::quiet_NaN();
     if (!p_.validation.empty()) {
-      valid = p_.task.reported_loss(trainer.hard_cost(p_.validation, statistics));
+      const std::vector<double> statistics = trainer.hard_statistics(p_.observed, p_.truth);
+      valid = p_.truth.reported_loss(trainer.hard_cost(p_.validation, p_.truth, statistics));
     }
     p_.history.push_back({"grow", depth, p_.options.lambda_end, loss_, loss_, valid, seconds});
   }
@@ -222,6 +225,17 @@ class Grower {
       make_leaf(nodes_[weakest]);
       --have;
     }
+  }
+
+  // Leaves that were cut off are open no more.
+  void keep_attached(std::vector<OpenNode>& open) const {
+    std::vector<char> attached(nodes_.size(), 0);
+    attached[0] = 1;
+    for (std::size_t v = 0; v < nodes_.size(); ++v)  // parents come first
+      if (attached[v] && !nodes_[v].is_leaf()) attached[nodes_[v].left] = attached[nodes_[v].right] = 1;
+    open.erase(std::remove_if(open.begin(), open.end(),
+                              [&](const OpenNode& o) { return !attached[o.node]; }),
+               open.end());
   }
 
   int count_leaves(int v) const {

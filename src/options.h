@@ -25,6 +25,7 @@ struct Options {
   double column_share = 0;
   bool choose_size = false;
   std::string leaf;  // "constant", "linear"
+  int teacher_trees = 0;  // 0: no teacher
 
   // training
   std::string standardize;  // "columns", "matrix", "none"

@@ -11,7 +11,7 @@
 
 namespace cpt {
 
-enum class Purpose : std::uint64_t { start = 1, shuffle = 2, dropout = 3, sample = 4 };
+enum class Purpose : std::uint64_t { start = 1, shuffle = 2, dropout = 3, sample = 4, forest = 5, made = 6 };
 
 class Stream {
  public:

@@ -34,8 +34,14 @@ inline int epochs_at_least(int epochs, int steps, std::size_t rows, int batch_si
   return std::max(epochs, (steps + a_pass - 1) / a_pass);
 }
 
+// With made rows a pass is longer, so fewer of them are as many steps.
+inline int passes(const Problem& p, int epochs) {
+  const double share = 1.0 * p.observed.size() / p.training.size();
+  return static_cast<int>(std::ceil(share * epochs));
+}
+
 inline int refine_epochs(const Problem& p) {
-  return epochs_at_least(p.options.refine_epochs, p.options.refine_min_steps, p.training.size(),
+  return epochs_at_least(passes(p, p.options.refine_epochs), p.options.refine_min_steps, p.training.size(),
                          p.options.batch_size);
 }
 

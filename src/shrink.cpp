@@ -103,7 +103,7 @@ class NodeShrinker {
 // All nodes from the root down, each with the rows that its shrunk ancestors send.
 bool switch_off(const Problem& p, std::vector<Node>& nodes, double nat, double slack) {
   Trainer router(p.data, p.task, p.prior, nodes, {}, p.options.seed, 0, p.hooks);
-  const std::vector<double> statistics = router.hard_statistics(p.training);
+  const std::vector<double> statistics = router.hard_statistics(p.training, p.task);
   std::vector<std::vector<int>> arriving(nodes.size());
   arriving[0] = p.training;
   bool any = false;
@@ -112,8 +112,8 @@ bool switch_off(const Problem& p, std::vector<Node>& nodes, double nat, double s
     if (nodes[v].gate.facets > 1 && arriving[v].size() > 1) {
       const std::vector<int> rows = some_of(arriving[v], judging_rows);
       const double scale = total_weight(p.task, arriving[v]) / total_weight(p.task, rows);
-      const std::vector<double> left = router.costs_below(nodes[v].left, rows, statistics);
-      const std::vector<double> right = router.costs_below(nodes[v].right, rows, statistics);
+      const std::vector<double> left = router.costs_below(nodes[v].left, rows, p.task, statistics);
+      const std::vector<double> right = router.costs_below(nodes[v].right, rows, p.task, statistics);
       any = NodeShrinker(p, nodes[v], rows, scale, nat, left, right).run(slack) || any;
     }
     const std::vector<Real> g = gate_evidence(p.data, nodes[v].gate, arriving[v], p.hooks);
@@ -143,7 +143,7 @@ double retrain(const Problem& p, std::vector<Node>& nodes, double nat, int round
 
 void shrink(const Problem& p, std::vector<Node>& nodes) {
   if (!p.prior.active() || nodes[0].is_leaf()) return;
-  const int epochs = epochs_at_least(std::max(1, p.options.refine_epochs / 8),
+  const int epochs = epochs_at_least(std::max(1, passes(p, p.options.refine_epochs) / 8),
                                      p.options.refine_min_steps / repair, p.training.size(),
                                      p.options.batch_size);
   const double nat = p.task.nat(hard_loss(p, nodes));

@@ -76,10 +76,71 @@ class Classification : public Task {
     std::copy(s + 1, s + 1 + classes_, out);
   }
 
- private:
+  double outcome(int row) const override { return y_[row]; }
+  std::unique_ptr<Task> taught(const std::vector<float>& opinion,
+                               const std::vector<double>& weight) const override;
+
+ protected:
   int classes_;
+
+ private:
   std::vector<int> y_;
 };
+
+// Every row has a share of each class. A cost is then a mean over the classes.
+class SharedClassification : public Classification {
+ public:
+  SharedClassification(int classes, const std::vector<float>& share,
+                       const std::vector<double>& weight)
+      : Classification(classes, {}, weight), share_(share) {}
+
+  void accumulate(int rows, const int* row, const Real* share, double* s) const override {
+    for (int i = 0; i < rows; ++i)
+      add(row[i], share ? static_cast<double>(share[i]) : 1.0, s);
+  }
+
+  void costs(const double* s, double trace, int rows, const int* row,
+             double* cost) const override {
+    thread_local std::vector<double> table;
+    table.resize(classes_);
+    for (int c = 0; c < classes_; ++c)
+      table[c] = -std::log((s[1 + c] + trace / classes_) / (s[0] + trace));
+    for (int i = 0; i < rows; ++i) {
+      const float* p = shares(row[i]);
+      cost[i] = 0;
+      for (int c = 0; c < classes_; ++c) cost[i] += p[c] * table[c];
+    }
+  }
+
+  void sweep(int rows, const int* row, double* loss) const override {
+    std::vector<double> left(statistics(), 0.0), right(statistics(), 0.0);
+    accumulate(rows, row, nullptr, right.data());
+    for (int i = 0; i < rows; ++i) {
+      add(row[i], 1.0, left.data());
+      add(row[i], -1.0, right.data());
+      for (double& r : right) r = std::max(0.0, r);
+      loss[i] = impurity(left.data()) + impurity(right.data());
+    }
+  }
+
+ private:
+  const float* shares(int row) const {
+    return share_.data() + static_cast<std::size_t>(row) * classes_;
+  }
+  void add(int row, double times, double* s) const {
+    const double w = weight_[row] * times;
+    const float* p = shares(row);
+    s[0] += w;
+    for (int c = 0; c < classes_; ++c) s[1 + c] += w * p[c];
+  }
+
+  std::vector<float> share_;
+};
+
+std::unique_ptr<Task> Classification::taught(const std::vector<float>& opinion,
+                                             const std::vector<double>& weight) const {
+  return std::unique_ptr<Task>(new SharedClassification(classes_, opinion, weight));
+}
 
 // Statistics: [ weight, weighted sum, weighted sum of squares ] of the outcome
 // standardised on the training rows, so that step sizes mean the same everywhere.
@@ -142,6 +203,15 @@ class Regression : public Task {
     out[0] = mean_ + (s[0] > 0 ? scale_ * s[1] / s[0] : 0.0);
   }
   double reported_loss(double loss) const override { return loss * scale_ * scale_; }
+
+  double outcome(int row) const override { return y_[row]; }
+  std::unique_ptr<Task> taught(const std::vector<float>& opinion,
+                               const std::vector<double>& weight) const override {
+    std::unique_ptr<Regression> out(new Regression(*this));
+    out->weight_ = weight;
+    out->y_.assign(opinion.begin(), opinion.end());
+    return out;
+  }
 
  private:
   double mean_, scale_;

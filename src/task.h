@@ -48,6 +48,14 @@ class Task {
   virtual void value(const double* statistics, double* out) const = 0;
   virtual double reported_loss(double loss) const { return loss; }
 
+  // What the row says: its class code, or its number in standard units.
+  virtual double outcome(int row) const = 0;
+
+  // The same task learnt from a teacher's opinions instead of outcomes: for every row its
+  // shares of the classes, or a number in standard units. Loss and values keep their units.
+  virtual std::unique_ptr<Task> taught(const std::vector<float>& opinion,
+                                       const std::vector<double>& weight) const = 0;
+
   double weight(int row) const { return weight_[row]; }
   const std::vector<double>& weights() const { return weight_; }
 

@@ -249,35 +249,36 @@ void Trainer::for_hard_leaves(int top, const std::vector<int>& rows, const LeafB
   }
 }
 
-std::vector<double> Trainer::hard_statistics(const std::vector<int>& rows) {
-  const int width = task_.statistics();
+std::vector<double> Trainer::hard_statistics(const std::vector<int>& rows, const Task& task) {
+  const int width = task.statistics();
   std::vector<double> statistics(nodes_.size() * width, 0.0);
   for_hard_leaves(0, rows, [&](int node, const std::vector<int>& here, const std::vector<int>&) {
-    task_.accumulate(static_cast<int>(here.size()), here.data(), nullptr,
-                     statistics.data() + static_cast<std::size_t>(node) * width);
+    task.accumulate(static_cast<int>(here.size()), here.data(), nullptr,
+                    statistics.data() + static_cast<std::size_t>(node) * width);
   });
   return statistics;
 }
 
-std::vector<double> Trainer::costs_below(int top, const std::vector<int>& rows,
+std::vector<double> Trainer::costs_below(int top, const std::vector<int>& rows, const Task& task,
                                          const std::vector<double>& statistics) {
   std::vector<double> out(rows.size()), cost;
   for_hard_leaves(top, rows,
                   [&](int node, const std::vector<int>& here, const std::vector<int>& place) {
     cost.resize(here.size());
-    task_.costs(statistics.data() + static_cast<std::size_t>(node) * task_.statistics(),
-                validation_trace, static_cast<int>(here.size()), here.data(), cost.data());
+    task.costs(statistics.data() + static_cast<std::size_t>(node) * task.statistics(),
+               validation_trace, static_cast<int>(here.size()), here.data(), cost.data());
     for (std::size_t i = 0; i < here.size(); ++i) out[place[i]] = cost[i];
   });
   return out;
 }
 
-double Trainer::hard_cost(const std::vector<int>& rows, const std::vector<double>& statistics) {
-  const std::vector<double> cost = costs_below(0, rows, statistics);
+double Trainer::hard_cost(const std::vector<int>& rows, const Task& task,
+                          const std::vector<double>& statistics) {
+  const std::vector<double> cost = costs_below(0, rows, task, statistics);
   double sum = 0, weight = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    sum += task_.weight(rows[i]) * cost[i];
-    weight += task_.weight(rows[i]);
+    sum += task.weight(rows[i]) * cost[i];
+    weight += task.weight(rows[i]);
   }
   return weight > 0 ? sum / weight : 0.0;
 }
@@ -290,7 +291,7 @@ double Trainer::impurity(const std::vector<double>& statistics) const {
 }
 
 void Trainer::warm_statistics() {
-  statistics_ = hard_statistics(rows_);
+  statistics_ = hard_statistics(rows_, task_);
   for (double& s : statistics_) s *= 0.5;
 }
 

@@ -39,12 +39,14 @@ class Trainer {
   // One pass over the rows in random mini-batches; the mean loss of the soft tree.
   double epoch(const EpochSettings& settings);
 
-  // Hard routing of `rows`: statistics of every node that is a leaf (nodes x statistics).
-  std::vector<double> hard_statistics(const std::vector<int>& rows);
+  // Hard routing of `rows`: statistics of every node that is a leaf (nodes x statistics),
+  // as `task` sees them.
+  std::vector<double> hard_statistics(const std::vector<int>& rows, const Task& task);
   // Mean cost of `rows` under hard routing with these leaf statistics.
-  double hard_cost(const std::vector<int>& rows, const std::vector<double>& statistics);
+  double hard_cost(const std::vector<int>& rows, const Task& task,
+                   const std::vector<double>& statistics);
   // Cost of each of the rows if it started at node `top`.
-  std::vector<double> costs_below(int top, const std::vector<int>& rows,
+  std::vector<double> costs_below(int top, const std::vector<int>& rows, const Task& task,
                                   const std::vector<double>& statistics);
   // Total impurity of the leaves.
   double impurity(const std::vector<double>& statistics) const;

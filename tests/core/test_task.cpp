@@ -221,3 +221,73 @@ TEST(task_unknown_name_is_an_error) {
   }
   CHECK(refused);
 }
+
+// Opinions that name one class with certainty are outcomes.
+TEST(task_taught_by_certain_opinions_is_the_task_itself) {
+  const int n = 70;
+  for (int classes : {0, 2, 5}) {
+    const Outcome o = outcome(n, classes, 60);
+    const auto truth = task_of(o, classes);
+    if (classes > 0)
+      for (int i = 0; i < n; ++i) CHECK(truth->outcome(i) == o.y[i], i);
+    const int outputs = std::max(1, classes);
+    std::vector<float> opinion(n * outputs, 0);
+    for (int i = 0; i < n; ++i) {
+      if (classes > 0) opinion[i * outputs + static_cast<int>(o.y[i])] = 1;
+      else opinion[i] = static_cast<float>(truth->outcome(i));
+    }
+    const auto taught = truth->taught(opinion, o.weight);
+    CHECK(taught->statistics() == truth->statistics() && taught->outputs() == truth->outputs());
+    std::vector<double> a(truth->statistics(), 0.0), b(a);
+    const std::vector<Real> share(n, Real(0.25));
+    truth->accumulate(n, o.order.data(), share.data(), a.data());
+    taught->accumulate(n, o.order.data(), share.data(), b.data());
+    std::vector<double> cost_a(n), cost_b(n), loss_a(n), loss_b(n);
+    truth->costs(a.data(), 0.5, n, o.order.data(), cost_a.data());
+    taught->costs(b.data(), 0.5, n, o.order.data(), cost_b.data());
+    truth->sweep(n, o.order.data(), loss_a.data());
+    taught->sweep(n, o.order.data(), loss_b.data());
+    const double close = 1e-5;  // opinions are single precision
+    for (std::size_t s = 0; s < a.size(); ++s) CHECK(std::fabs(a[s] - b[s]) < close * (1 + std::fabs(a[s])), s);
+    for (int i = 0; i < n; ++i) {
+      CHECK(std::fabs(cost_a[i] - cost_b[i]) < close * (1 + cost_a[i]), classes, i);
+      CHECK(std::fabs(loss_a[i] - loss_b[i]) < close * (1 + loss_a[i]), classes, i);
+    }
+    CHECK(std::fabs(truth->reported_loss(1) - taught->reported_loss(1)) == 0);
+  }
+}
+
+// With shares between 0 and 1 a cost is the mean over the classes, and the impurity is the
+// least total cost that any leaf value can give.
+TEST(task_taught_costs_are_means_and_the_impurity_their_least_sum) {
+  const int n = 40, classes = 3;
+  const Outcome o = outcome(n, classes, 61);
+  Stream s = random_numbers(62);
+  std::vector<float> opinion(n * classes);
+  for (int i = 0; i < n; ++i) {
+    double sum = 0, p[classes];
+    for (double& v : p) sum += v = s.uniform();
+    for (int c = 0; c < classes; ++c) opinion[i * classes + c] = static_cast<float>(p[c] / sum);
+  }
+  const auto task = task_of(o, classes)->taught(opinion, o.weight);
+  std::vector<double> statistics(task->statistics(), 0.0), cost(n);
+  task->accumulate(n, o.order.data(), nullptr, statistics.data());
+  task->costs(statistics.data(), 0.0, n, o.order.data(), cost.data());
+  double total = 0;
+  for (int i = 0; i < n; ++i) {
+    double want = 0;
+    for (int c = 0; c < classes; ++c)
+      want -= opinion[o.order[i] * classes + c] * std::log(statistics[1 + c] / statistics[0]);
+    CHECK(std::fabs(cost[i] - want) < 1e-9, i);
+    total += o.weight[o.order[i]] * cost[i];
+  }
+  CHECK(std::fabs(total - task->impurity(statistics.data())) < 1e-4, total);
+  std::vector<double> loss(n);
+  task->sweep(n, o.order.data(), loss.data());
+  for (int i = 0; i < n; ++i) {
+    std::vector<double> left(task->statistics(), 0.0), right(left);
+    task->accumulate(i + 1, o.order.data(), nullptr, left.data());
+    task->accumulate(n - i - 1, o.order.data() + i + 1, nullptr, right.data());
+    CHECK(std::fabs(loss[i] - task->impurity(left.data()) - task->impurity(right.data())) < 1e-6, i);
+  }
+}

@@ -7,12 +7,11 @@ test_that("open settings are chosen, given ones are kept, and the choice is the 
   expect_identical(fit$control$max_facets, 4)
   expect_named(fit$search, c("recipe", "splits", "loss", "leaf_shrinkage", "leaves", "depth",
     "chosen"))
-  expect_setequal(fit$search$splits, c(1, 3))
+  expect_true(all(fit$search$splits %in% c(1, 3)) && 3 %in% fit$search$splits)
   expect_identical(fit$search$recipe, names(recipes))
   last <- fit$search[fit$search$splits == 3, ]
   expect_identical(last$chosen, last$loss == min(last$loss))
   expect_identical(sum(fit$search$chosen), 1L)
-  expect_lte(sum(fit$tree$left == 0), ceiling(fit$search$leaves[fit$search$chosen] * 4 / 3))
   # the same settings, given: the same tree, and nothing tried
   again <- cpt(y ~ ., d, seed = 1, control = fit$control)
   expect_null(again$search)
@@ -90,7 +89,7 @@ test_that("trials are light, held to other rows, and what they chose is used", {
   kept <- got$found$control
   expect_identical(kept$leaf_shrinkage, search_shrinkage[which.min(loss)])
   expect_identical(kept$max_facets, recipes$flexible$max_facets)
-  expect_identical(kept$starts, cpt_control()$starts)
+  expect_identical(kept$starts, recipes$flexible$starts)
   expect_identical(kept$validation, 0)
   expect_identical(kept$max_leaves, ceiling(sum(got$fit$tree$left == 0L) / 0.75))
 })
@@ -117,14 +116,41 @@ test_that("rows that the search holds out come back to fill the leaves", {
 })
 
 test_that("the size of the kept tree is bounded by the trial, or with many rows by held-out rows", {
-  few <- bound_size(cpt_control(), 9999, 6)
+  bound <- function(n, ...) {
+    bound_size(fill_open(cpt_control(...), recipes$flexible), n, leaves = 6, depth = 3)
+  }
+  few <- bound(9999)
   expect_identical(few$max_leaves, 8)
+  expect_identical(few$max_depth, 3)
   expect_identical(few[c("validation", "choose_size")], cpt_control()[c("validation", "choose_size")])
-  expect_identical(bound_size(cpt_control(max_leaves = 3), 9999, 6)$max_leaves, 3)
-  many <- bound_size(cpt_control(max_leaves = 3), 10000, 6)
+  expect_identical(bound(9999, max_leaves = 3)$max_leaves, 3)
+  many <- bound(10000, max_leaves = 3)
   expect_identical(many$validation, 0.2)
   expect_true(many$choose_size)
   expect_identical(many$max_leaves, 3)
+})
+
+test_that("a taught tree is bounded to be read, not by what the trial kept", {
+  bound <- function(n, ...) {
+    bound_size(fill_open(cpt_control(...), recipes$taught), n, leaves = 6, depth = 3)
+  }
+  expect_identical(bound(500)$max_leaves, 24)
+  expect_identical(bound(9000)$max_leaves, 30)
+  expect_identical(bound(1e6)$max_leaves, 48)
+  expect_identical(bound(1e6, max_leaves = 3)$max_leaves, 3)
+  expect_identical(bound(1e6)$max_depth, recipes$taught$max_depth)
+  expect_identical(bound(1e6)$validation, 0)
+})
+
+test_that("noise is met by a teacher, a clear outcome is not", {
+  noisy <- cpt(y ~ ., noisy_disc(500, flip = 0.25), seed = 1)
+  expect_identical(noisy$search$recipe[noisy$search$chosen], "taught")
+  expect_gt(noisy$control$teacher_trees, 0)
+  clear <- noise_matrix(1500, 2)
+  clear <- data.frame(clear, y = as.vector(clear %*% c(2, -1)))
+  clear <- cpt(y ~ ., clear, seed = 1)
+  expect_identical(clear$search$recipe[clear$search$chosen], "flexible")
+  expect_identical(clear$control$teacher_trees, 0)
 })
 
 test_that("many rows are sampled for the search, by the seed alone", {
