@@ -93,10 +93,11 @@
 #' - `class_weights`: the factors by class as they were used, or `NULL`.
 #' - `control`: the settings, see [cpt_control()]; those left open as they were chosen.
 #' - `search`: data frame of the recipes that were tried to choose them: `recipe`,
-#'   `splits` it was judged by, mean `loss` of the held-out rows, `leaf_shrinkage` that
-#'   gave it, `leaves`, `depth`, `chosen`. `NULL` if none was.
+#'   `splits` it was judged by, mean `loss` of the held-out rows (squared error; for classes
+#'   Brier's score), `leaf_shrinkage` that gave it, `leaves`, `depth`, `chosen`. `NULL` if none was.
 #' - `history`: data frame of the training: `stage`, `epoch`, `lambda`, `loss`,
-#'   `hard_loss`, `valid_loss`, `seconds`.
+#'   `hard_loss`, `valid_loss`, `seconds`. With a teacher the first two losses are those of
+#'   its opinions; `valid_loss` always is that of outcomes.
 #' - `seed`: the seed used, also if it was drawn.
 #' - `nobs`: number of rows used.
 #' - `na`: list of `action` and `omitted`, the numbers of the rows left out.
@@ -106,7 +107,8 @@
 #'   not follow from `where`.
 #'
 #' @param x (*data frame, matrix, `dgCMatrix` or recipe*) The predictors; for the
-#'   formula method the formula. A sparse matrix is never made dense.
+#'   formula method the formula. A sparse matrix is never made dense (a teacher
+#'   keeps one byte for each of its numbers).
 #' @param formula (*formula*) `outcome ~ predictors`; `.` means all other columns.
 #' @param data (*data frame*) Where the columns of the formula are; also a tibble
 #'   or data.table. With a recipe, the rows to prepare it on: by default those

@@ -1,6 +1,6 @@
 # Settings that were left open (NULL): two recipes, without and with a teacher, are
 # fitted on part of the rows and judged on the others; the tree is then fitted on all
-# rows with the better one and no more leaves than it had use for.
+# rows with the better one.
 # This file must not know how columns are coded or how the engine works.
 
 # What a recipe decides, where the user has not. Little noise wants many facets and no
@@ -24,68 +24,70 @@ open_settings <- names(recipes$flexible)
 search_share <- 0.25    # of the rows judge
 search_rows <- 40000    # rows that are enough to choose by
 search_least <- 40      # with fewer rows there is nothing to judge by
-search_few <- 1500      # with fewer rows the best two are judged by other rows, too,
-search_close <- 1.25    # if the second loses at most this many times what the best loses
-# With this many rows the kept tree, too, holds rows out and is pruned by them: those rows
+search_few <- 3000      # with fewer rows two recipes are judged by other rows, too,
+search_close <- 1.5     # if one loses at most this many times what the other loses
+# With this many rows a tree without a teacher holds rows out and is pruned by them: those rows
 # are missed less than restraint is. With fewer, all rows train it.
 search_many <- 10000
 search_many_share <- 0.2
 # Shrinkage of leaf values needs no fit of its own: all of these are judged on each tree.
 search_shrinkage <- c(0, 3, 10, 30, 100, 300, 1000)
-# Most leaves of a taught tree: few enough to be read, more where there are many rows.
-taught_leaves <- function(n) min(48, max(24, ceiling(n / 300)))
+# Leaves few enough to be read, more where there are many rows.
+most_leaves <- function(n) min(48, max(24, ceiling(n / 300)))
 # A trial trains less than a tree that is kept: it need only be as good as the other.
-search_effort <- list(starts = 1, grow_epochs = 8, grow_min_steps = 120,
-  refine_epochs = 10, refine_min_steps = 150)
+search_effort <- list(starts = 1, grow_epochs = 10, grow_min_steps = 200,
+  refine_epochs = 20, refine_min_steps = 500, batch_size = 500)
 
 # list(control, search): the settings with nothing left open, and the table of what was
 # tried (NULL if nothing was). `run_all(mold, cases)` fits, see fit_case().
 search_settings <- function(mold, control, seed, run_all) {
-  choices <- recipes_for(control)
-  if (!teacher_can(mold)) choices <- choices["flexible"]
+  distinct <- recipes_for(control)
+  choices <- distinct[fits_teacher(distinct, control$teacher_trees, mold)]
   n <- length(mold$weights)
-  given <- length(choices) == 1L || !control$search || control$validation > 0
+  given <- length(distinct) == 1L || !control$search || control$validation > 0
   if (given || n < search_least || mold_is_constant(mold)) {
     return(list(control = fill_open(control, choices[[1L]]), search = NULL))
   }
+  kept <- lapply(choices, function(recipe) bound_size(fill_open(control, recipe), n))
   if (n > search_rows) mold <- sample_mold(mold, search_rows, seed)
-  trials <- lapply(choices, trial_control, control = control, n = n)
+  trials <- lapply(kept, trial_control)
   shrinkages <- shrinkages_for(control)
-  judge <- function(which, splits) judge_trials(trials, shrinkages, which, mold, seed, splits, run_all)
+  judge <- function(which, split) judge_trials(trials[which], which, shrinkages, mold, seed + split, run_all)
   tried <- judge(seq_along(trials), 1)
-  if (n < search_few) tried <- rbind(tried, judge(best_two(tried), 2:3))
+  close <- best_two(tried)
+  if (n < search_few && length(close) > 1L) tried <- rbind(tried, judge(close, 2))
   tried <- summarise_trials(tried, names(choices))
   best <- which(tried$chosen)
-  if (is.null(control$leaf_shrinkage)) control$leaf_shrinkage <- tried$leaf_shrinkage[best]
-  control <- fill_open(control, choices[[best]])
-  list(control = bound_size(control, n, tried$leaves[best], tried$depth[best]), search = tried)
+  found <- kept[[best]]
+  if (is.null(control$leaf_shrinkage)) found$leaf_shrinkage <- tried$leaf_shrinkage[best]
+  list(control = found, search = tried)
 }
 
-# The size of the kept tree: bounded by held-out rows if there are many rows, else by the
-# leaves of the trial; more rows carry more leaves. A taught tree does not learn noise
-# by heart, so it is bounded only to be read.
-bound_size <- function(control, n, leaves, depth) {
-  if (control$teacher_trees > 0) {
-    control$max_leaves <- min(control$max_leaves, taught_leaves(n))
-    return(control)
-  }
-  control$max_depth <- min(control$max_depth, depth)
-  if (n >= search_many) {
+# A user who has decided about a teacher, or data that are too large for one, leave one recipe.
+fits_teacher <- function(distinct, trees, mold) {
+  taught <- vapply(distinct, `[[`, 0, "teacher_trees") > 0
+  if (length(distinct) == 1L) return(TRUE)
+  if (!teacher_can(mold)) return(!taught)
+  if (is.null(trees)) rep(TRUE, length(taught)) else taught == (trees > 0)
+}
+
+# The size of a tree: few enough leaves to be read. A taught tree does not learn noise by
+# heart, and with few rows another one wins only where there is little of it. With many rows
+# and no teacher, held-out rows prune instead.
+bound_size <- function(control, n) {
+  if (n >= search_many && control$teacher_trees == 0) {
     control$validation <- search_many_share
     control$choose_size <- TRUE
   } else {
-    control$max_leaves <- min(control$max_leaves, ceiling(leaves / (1 - search_share)))
+    control$max_leaves <- min(control$max_leaves, most_leaves(n))
   }
   control
 }
 
-trial_control <- function(recipe, control, n) {
-  trial <- fill_open(control, recipe)
-  for (name in names(search_effort)) trial[[name]] <- min(trial[[name]], search_effort[[name]])
-  trial$validation <- search_share
-  trial$choose_size <- TRUE
-  if (trial$teacher_trees > 0) trial$max_leaves <- min(trial$max_leaves, taught_leaves(n))
-  trial
+# A tree as it would be kept, with less training.
+trial_control <- function(control) {
+  for (name in names(search_effort)) control[[name]] <- min(control[[name]], search_effort[[name]])
+  control
 }
 
 # Linear leaves are shrunk when they are fitted, so there one value is judged.
@@ -94,17 +96,20 @@ shrinkages_for <- function(control) {
   control$leaf_shrinkage %||% 0
 }
 
-# One row per trial, split and shrinkage; a split holds the same rows out for all.
-judge_trials <- function(trials, shrinkages, which, mold, seed, splits, run_all) {
-  plan <- expand.grid(trial = which, split = splits)
-  cases <- Map(function(trial, split) {
-    fit_case(hold_out(mold, search_share, seed + split), trials[[trial]], seed + split)
-  }, plan$trial, plan$split)
-  judged <- Map(function(trial, split, case, fit) {
-    loss <- vapply(shrinkages, function(by) judge_tree(mold, case$valid, fit, by), 0)
-    data.frame(trial = trial, split = split, leaf_shrinkage = shrinkages, loss = loss,
+# One row per trial and shrinkage. The rows that judge have no part in the trials: not in
+# the training, nor in the choice of a snapshot or of the size.
+judge_trials <- function(trials, number, shrinkages, mold, seed, run_all) {
+  judges <- hold_out(mold, search_share, seed)
+  part <- mold
+  part$weights[judges] <- 0
+  cases <- lapply(trials, function(trial) {
+    fit_case(hold_out(part, trial$validation, seed), trial, seed, fill_all = TRUE)
+  })
+  judged <- Map(function(number, fit) {
+    loss <- vapply(shrinkages, function(by) judge_tree(mold, judges, fit, by), 0)
+    data.frame(trial = number, split = seed, leaf_shrinkage = shrinkages, loss = loss,
       leaves = sum(tree_leaf(fit$tree)), depth = tree_depth(fit$tree))
-  }, plan$trial, plan$split, cases, run_all(mold, cases))
+  }, number, run_all(part, cases))
   do.call(rbind, judged)
 }
 
@@ -129,20 +134,22 @@ summarise_trials <- function(tried, names) {
     chosen = seq_along(loss) == which.min(ifelse(splits == max(splits), loss, Inf)))
 }
 
-# Mean loss of the held-out rows with leaf values shrunk by `by`: log loss, with one
-# row's weight of doubt in each leaf, or squared error.
-judge_tree <- function(mold, valid, fit, by) {
+# Mean loss of the judging rows with leaf values shrunk by `by`: squared error, of classes that
+# of all their shares (Brier's score), with one row's weight of doubt in each leaf. It is
+# nearer to what is right and wrong than the log loss, which a few pure leaves decide.
+judge_tree <- function(mold, judges, fit, by) {
   tree <- fit$tree
-  leaf <- match(fit$where[valid], tree$node)
+  leaf <- match(fit$where[judges], tree$node)
   if (!tree_linear(tree)) tree$leaf_shrinkage <- if (by > 0) by
   value <- shrunk_counts(tree)
-  y <- mold$y[valid]
+  y <- mold$y[judges]
   loss <- if (mold$task == "regression") {
-    (y - (fit$fitted[valid] %||% value[leaf, 1L]))^2
+    (y - (fit$fitted[judges] %||% value[leaf, 1L]))^2
   } else {
-    -log(((value + 1 / ncol(value)) / (rowSums(value) + 1))[cbind(leaf, y + 1)])
+    share <- ((value + 1 / ncol(value)) / (rowSums(value) + 1))[leaf, , drop = FALSE]
+    rowSums(share^2) - 2 * share[cbind(seq_along(y), y + 1)] + 1
   }
-  stats::weighted.mean(loss, mold$weights[valid])
+  stats::weighted.mean(loss, mold$weights[judges])
 }
 
 # The recipes that differ once the user's own settings are put in.

@@ -39,9 +39,9 @@ struct Split {
 };
 
 // Rows so far on the left of a moving cut, and the rest.
-class Scale {
+class Balance {
  public:
-  Scale(const std::vector<double>& sum, double mass)
+  Balance(const std::vector<double>& sum, double mass)
       : left_(sum.size(), 0.0), right_(sum), mass_right_(mass) {
     for (double s : sum) squares_right_ += s * s;
   }
@@ -136,11 +136,11 @@ class ForestTree {
   void try_column(int j, int first, int last, Split& best) {
     const std::uint8_t* bin = in_.bins.column(j);
     const int n = last - first, outputs = outcome_.outputs;
-    Scale scale(sum_, mass_);
+    Balance balance(sum_, mass_);
     const double least = least_leaf / n * mass_;
     const auto judge = [&](int b) {
-      if (scale.left() < least || scale.right() < least) return;
-      const double score = scale.score();
+      if (balance.left() < least || balance.right() < least) return;
+      const double score = balance.score();
       if (score > best.score) best = {j, b, score};
     };
     if (n < in_.bins.of(j)) {  // few rows: put them in order
@@ -149,7 +149,7 @@ class ForestTree {
       std::sort(order_.begin(), order_.end());
       for (int i = 0; i + 1 < n; ++i) {
         const int r = order_[i].second;
-        scale.move(outcome_.place[r], outcome_.amount[r], outcome_.mass[r]);
+        balance.move(outcome_.place[r], outcome_.amount[r], outcome_.mass[r]);
         if (order_[i].first < order_[i + 1].first) judge(order_[i].first);
       }
       return;
@@ -164,8 +164,8 @@ class ForestTree {
     for (int b = 0; b + 1 < in_.bins.of(j); ++b) {
       if (masses_[b] == 0) continue;
       for (int c = 0; c < outputs; ++c)
-        if (amounts_[b * outputs + c] != 0) scale.move(c, amounts_[b * outputs + c], 0);
-      scale.move(0, 0, masses_[b]);
+        if (amounts_[b * outputs + c] != 0) balance.move(c, amounts_[b * outputs + c], 0);
+      balance.move(0, 0, masses_[b]);
       judge(b);
     }
   }

@@ -1,7 +1,9 @@
 # What each part contributes: the settings of the experiments with one thing changed at
 # a time, on validation rows (Letter), by five folds of training and validation rows (Bace),
-# on fresh points (rings).
+# on fresh points (rings), on a quarter of the training rows (tables of the suite, with the
+# settings of cpt() without a teacher and at most 24 leaves).
 #   Rscript inst/experiments/ablation.R DATA [--seeds=1,2,3] [--csv=inst/extdata/ablation.csv]
+#     [--only=DATA SET,...] [--change=TEXT,...]
 here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1]))
 source(file.path(here, "common.R"))
 
@@ -20,8 +22,12 @@ changes <- list(
   `gamma process` = list(prior_weight = 0.2),
   `leaf values not shrunk` = list(leaf_shrinkage = 0),
   `weights trained as fast as coefficients` = list(weight_rate = 1),
-  `weights trained faster` = list(weight_rate = 3)
+  `weights trained faster` = list(weight_rate = 3),
+  `a teacher` = list(teacher_trees = 100),
+  `a teacher and a weak prior` = list(teacher_trees = 100, prior_weight = 0.03, max_facets = 8)
 )
+of_teacher <- c("as it is", "a teacher", "a teacher and a weak prior")
+if (!is.null(chosen("change"))) changes <- changes[chosen("change")]
 
 changed <- function(settings, change) {
   if ("lambda_start" %in% names(change)) change$lambda_start <- settings$lambda_end %||% 6
@@ -47,10 +53,22 @@ tables <- list(
 )
 paper_settings$rings <- list(max_depth = 2, max_facets = 50)
 
+quarter <- function(data) {
+  rows <- split_rows(data$y_train)
+  list(list(fit = list(x = data$x_train[-rows, ], y = data$y_train[-rows]),
+    score = list(x = data$x_train[rows, ], y = data$y_train[rows])))
+}
+of_suite <- c("abalone", "german_credit", "kin8nm", "magic", "segment")
+for (data in of_suite) {
+  tables[[data]] <- quarter(read_data(given$folder, file.path("suite", paste0(data, ".rds"))))
+  paper_settings[[data]] <- list(max_leaves = 24)
+}
+if (!is.null(chosen("only"))) tables <- tables[chosen("only")]
+
 for (data in names(tables)) {
   as_is <- c(paper_settings[[data]], list(search = FALSE))
   usual <- NULL
-  for (change in names(changes)) {
+  for (change in if (data %in% of_suite) intersect(of_teacher, names(changes)) else names(changes)) {
     settings <- changed(as_is, changes[[change]])
     for (seed in given$seeds) {
       fits <- lapply(tables[[data]], function(part) {

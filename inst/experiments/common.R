@@ -26,6 +26,12 @@ arguments <- function(seeds) {
        csv = sub("^--csv=", "", c(grep("^--csv=", given, value = TRUE), "")[1]))
 }
 
+# The names given by --name=A,B; NULL if there are none.
+chosen <- function(name) {
+  hit <- grep(paste0("^--", name, "="), commandArgs(TRUE), value = TRUE)
+  if (length(hit)) strsplit(sub("^[^=]*=", "", hit[1]), ",")[[1]]
+}
+
 read_data <- function(folder, file) {
   path <- file.path(folder, file)
   if (!nzchar(folder) || !file.exists(path)) {
@@ -48,6 +54,13 @@ parts <- function(data, validate) {
     }
   }
   list(fit = train, score = list(x = data$x_test, y = data$y_test))
+}
+
+# A quarter of the training rows, of each class, to choose by.
+split_rows <- function(y) {
+  set.seed(7)
+  groups <- if (is.factor(y)) split(seq_along(y), y) else list(seq_along(y))
+  unlist(lapply(groups, function(i) sample(i, round(length(i) / 4))))
 }
 
 # Area under the ROC curve by ranks (ties count one half).

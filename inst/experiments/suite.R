@@ -1,26 +1,21 @@
 # The suite: ten tabular data sets, all with the defaults of cpt(), against pruned rpart,
 # ctree and a forest of 500 trees.
-#   Rscript inst/experiments/suite.R DATA [--seeds=1,2,3] [--validate] [--only=NAME] [--csv=FILE]
+#   Rscript inst/experiments/suite.R DATA [--seeds=1,2,3] [--validate] [--only=NAME,...]
+#     [--methods=NAME,...] [--csv=FILE]
 # DATA holds suite/*.rds. --validate holds a quarter of the training rows out and scores
 # those: that is how the recipes of cpt() were chosen. Without it the test rows are scored.
 here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1]))
 source(file.path(here, "common.R"))
 
 given <- arguments(seeds = 1:3)
-only <- sub("^--only=", "", grep("^--only=", commandArgs(TRUE), value = TRUE))
+only <- chosen("only")
 files <- Sys.glob(file.path(given$folder, "suite", "*.rds"))
-if (length(only)) files <- files[sub("[.]rds$", "", basename(files)) %in% strsplit(only, ",")[[1]]]
+if (!is.null(only)) files <- files[sub("[.]rds$", "", basename(files)) %in% only]
 
 # Accuracy, or the share of the variance explained.
 suite_score <- function(y, estimate) {
   if (is.factor(y)) return(mean(as.character(estimate) == as.character(y)))
   1 - sum((y - estimate)^2) / sum((y - mean(y))^2)
-}
-
-split_rows <- function(y) {
-  set.seed(7)
-  groups <- if (is.factor(y)) split(seq_along(y), y) else list(seq_along(y))
-  unlist(lapply(groups, function(i) sample(i, round(length(i) / 4))))
 }
 
 methods <- list(
@@ -48,6 +43,8 @@ methods <- list(
     list(estimate = predict(forest, as_frame(test$x))$predictions, leaves = NA, facets = NA)
   }
 )
+
+if (!is.null(chosen("methods"))) methods <- methods[chosen("methods")]
 
 for (file in files) {
   data <- readRDS(file)

@@ -7,9 +7,9 @@ test_that("open settings are chosen, given ones are kept, and the choice is the 
   expect_identical(fit$control$max_facets, 4)
   expect_named(fit$search, c("recipe", "splits", "loss", "leaf_shrinkage", "leaves", "depth",
     "chosen"))
-  expect_true(all(fit$search$splits %in% c(1, 3)) && 3 %in% fit$search$splits)
+  expect_true(all(fit$search$splits %in% 1:2))
   expect_identical(fit$search$recipe, names(recipes))
-  last <- fit$search[fit$search$splits == 3, ]
+  last <- fit$search[fit$search$splits == max(fit$search$splits), ]
   expect_identical(last$chosen, last$loss == min(last$loss))
   expect_identical(sum(fit$search$chosen), 1L)
   # the same settings, given: the same tree, and nothing tried
@@ -35,12 +35,12 @@ test_that("the loss of a recipe is that of the rows it has not seen", {
   node <- match(where[valid], nodes$node)
   p <- as.matrix(nodes[node, c("prob_blue", "prob_red")]) * nodes$weight[node]
   p <- (p + 0.5) / (nodes$weight[node] + 1)
-  want <- -log(p[cbind(seq_along(node), as.integer(d$y)[valid])])
-  expect_equal(got, weighted.mean(want, mold$weights[valid]))
+  is <- cbind(d$y == "blue", d$y == "red")[valid, ]
+  expect_equal(got, weighted.mean(rowSums((p - is)^2), mold$weights[valid]))
   # much shrinkage: every leaf answers as the root does
-  root <- -log(c(nodes$prob_blue[1], nodes$prob_red[1]))[as.integer(d$y)[valid]]
+  root <- rep(c(nodes$prob_blue[1], nodes$prob_red[1]), each = sum(valid))
   far <- judge_tree(mold, valid, list(tree = fit$tree, where = where), 1e12)
-  expect_equal(far, weighted.mean(root, mold$weights[valid]), tolerance = 0.02)
+  expect_equal(far, weighted.mean(rowSums((root - is)^2), mold$weights[valid]), tolerance = 0.02)
 })
 
 test_that("nothing is searched without need, or rows to judge by", {
@@ -61,50 +61,58 @@ watched_search <- function(n) {
   bold <- cpt(y ~ ., d[1:60, ], control = quick(min_leaf_obs = 1, min_split_obs = 2), max_depth = 5,
     seed = 1)
   fit <- list(tree = bold$tree, where = predict(bold, d, type = "node"))
-  asked <- list()
+  asked <- weights <- list()
   run_all <- function(mold, cases) {
     asked <<- c(asked, cases)
+    weights <<- c(weights, rep(list(mold$weights), length(cases)))
     lapply(cases, function(case) fit)
   }
   mold <- blueprint_mold_formula(y ~ ., d, NULL, NULL, "fail")
   found <- search_settings(mold, cpt_control(), 4, run_all)
-  list(asked = asked, found = found, fit = fit, mold = mold)
+  list(asked = unname(asked), weights = weights, found = found, fit = fit, mold = mold)
 }
 
-test_that("trials are light, held to other rows, and what they chose is used", {
+test_that("trials are light, and judged by rows that have no part in them", {
   got <- watched_search(400)
-  expect_length(got$asked, length(recipes) + 4L)
-  for (one in got$asked) {
-    expect_identical(one$valid, hold_out(got$mold, search_share, one$seed))
-    expect_identical(one$control$validation, search_share)
-    expect_true(one$control$choose_size)
+  expect_length(got$asked, 2L * length(recipes))
+  expect_identical(vapply(got$asked, `[[`, 0, "seed"), 4 + rep(1:2, each = length(recipes)))
+  for (i in seq_along(got$asked)) {
+    one <- got$asked[[i]]
+    judges <- hold_out(got$mold, search_share, one$seed)
+    expect_identical(got$weights[[i]], ifelse(judges, 0, got$mold$weights))
+    expect_false(any(one$valid))
+    expect_identical(one$control$max_leaves, 24)
     expect_true(all(unlist(one$control[names(search_effort)]) <= unlist(search_effort)))
   }
-  expect_identical(vapply(got$asked, `[[`, 0, "seed"), 4 + c(rep(1, length(recipes)), 2, 2, 3, 3))
-  # All recipes gave the same tree, so the first is kept, with the best shrinkage of three splits.
+  # All recipes gave the same tree, so the first is kept, with the best shrinkage of both splits.
   loss <- sapply(search_shrinkage, function(by) {
-    mean(sapply(5:7, function(seed) judge_tree(got$mold, hold_out(got$mold, 0.25, seed), got$fit, by)))
+    mean(sapply(5:6, function(seed) judge_tree(got$mold, hold_out(got$mold, 0.25, seed), got$fit, by)))
   })
   expect_gt(which.min(loss), 1L)
   kept <- got$found$control
   expect_identical(kept$leaf_shrinkage, search_shrinkage[which.min(loss)])
-  expect_identical(kept$max_facets, recipes$flexible$max_facets)
-  expect_identical(kept$starts, recipes$flexible$starts)
+  for (name in setdiff(open_settings, "leaf_shrinkage")) {
+    expect_identical(kept[[name]], recipes$flexible[[name]])
+  }
   expect_identical(kept$validation, 0)
-  expect_identical(kept$max_leaves, ceiling(sum(got$fit$tree$left == 0L) / 0.75))
+  expect_identical(kept$max_leaves, 24)
 })
 
-test_that("the kept tree of many rows is pruned by held-out rows", {
-  kept <- watched_search(search_many)$found$control
+test_that("with many rows a tree without a teacher is pruned by held-out rows, in its trial as well", {
+  got <- watched_search(search_many)
+  kept <- got$found$control
   expect_identical(kept$validation, search_many_share)
   expect_true(kept$choose_size)
   expect_identical(kept$max_leaves, cpt_control()$max_leaves)
+  held <- vapply(got$asked, function(one) mean(one$valid), 0)
+  expect_equal(held, ifelse(names(recipes) == "taught", 0, 0.75 * search_many_share), tolerance = 1e-3)
+  for (i in seq_along(got$asked)) expect_true(all(got$weights[[i]][got$asked[[i]]$valid] > 0))
 })
 
 test_that("rows that the search holds out come back to fill the leaves", {
   d <- noisy_disc(search_many)
   light <- cpt_control(max_depth = 2, max_facets = 3, starts = 1, grow_epochs = 1,
-    grow_min_steps = 20, refine_epochs = 1, refine_min_steps = 10)
+    grow_min_steps = 20, refine_epochs = 1, refine_min_steps = 10, teacher_trees = 0)
   fit <- cpt(y ~ ., d, control = light, seed = 1)
   expect_identical(fit$control$validation, search_many_share)
   leaf <- tree_leaf(fit$tree)
@@ -115,40 +123,43 @@ test_that("rows that the search holds out come back to fill the leaves", {
   expect_equal(held$tree$n[1L], 0.8 * nrow(d), tolerance = 1e-3)
 })
 
-test_that("the size of the kept tree is bounded by the trial, or with many rows by held-out rows", {
-  bound <- function(n, ...) {
-    bound_size(fill_open(cpt_control(...), recipes$flexible), n, leaves = 6, depth = 3)
+test_that("the kept tree is bounded to be read, or with many rows and no teacher by held-out rows", {
+  bound <- function(recipe, n, ...) bound_size(fill_open(cpt_control(...), recipes[[recipe]]), n)
+  for (recipe in names(recipes)) {
+    few <- bound(recipe, 500)
+    expect_identical(few$max_leaves, 24)
+    expect_identical(few[c("validation", "choose_size")], cpt_control()[c("validation", "choose_size")])
+    expect_identical(bound(recipe, 9000)$max_leaves, 30)
+    expect_identical(bound(recipe, 9000, max_leaves = 3)$max_leaves, 3)
   }
-  few <- bound(9999)
-  expect_identical(few$max_leaves, 8)
-  expect_identical(few$max_depth, 3)
-  expect_identical(few[c("validation", "choose_size")], cpt_control()[c("validation", "choose_size")])
-  expect_identical(bound(9999, max_leaves = 3)$max_leaves, 3)
-  many <- bound(10000, max_leaves = 3)
+  many <- bound("flexible", 10000, max_leaves = 3)
   expect_identical(many$validation, 0.2)
   expect_true(many$choose_size)
   expect_identical(many$max_leaves, 3)
+  expect_identical(bound("taught", 1e6)$max_leaves, 48)
+  expect_identical(bound("taught", 1e6)$validation, 0)
 })
 
-test_that("a taught tree is bounded to be read, not by what the trial kept", {
-  bound <- function(n, ...) {
-    bound_size(fill_open(cpt_control(...), recipes$taught), n, leaves = 6, depth = 3)
+test_that("a user who has decided about a teacher leaves one recipe", {
+  d <- noisy_disc(100)
+  tried <- function(...) {
+    cpt(y ~ ., d, max_depth = 1, max_facets = 2, starts = 1, grow_min_steps = 20, refine_min_steps = 20,
+      seed = 1, ...)$search$recipe
   }
-  expect_identical(bound(500)$max_leaves, 24)
-  expect_identical(bound(9000)$max_leaves, 30)
-  expect_identical(bound(1e6)$max_leaves, 48)
-  expect_identical(bound(1e6, max_leaves = 3)$max_leaves, 3)
-  expect_identical(bound(1e6)$max_depth, recipes$taught$max_depth)
-  expect_identical(bound(1e6)$validation, 0)
+  expect_identical(tried(), names(recipes))
+  expect_identical(tried(teacher_trees = 0), "flexible")
+  expect_identical(tried(teacher_trees = 20), "taught")
+  # also where nothing is tried
+  alone <- cpt(y ~ ., d, max_depth = 1, teacher_trees = 20, search = FALSE, seed = 1)$control
+  expect_identical(alone$prior_weight, recipes$taught$prior_weight)
 })
 
 test_that("noise is met by a teacher, a clear outcome is not", {
   noisy <- cpt(y ~ ., noisy_disc(500, flip = 0.25), seed = 1)
   expect_identical(noisy$search$recipe[noisy$search$chosen], "taught")
   expect_gt(noisy$control$teacher_trees, 0)
-  clear <- noise_matrix(1500, 2)
-  clear <- data.frame(clear, y = as.vector(clear %*% c(2, -1)))
-  clear <- cpt(y ~ ., clear, seed = 1)
+  x <- noise_matrix(400, 6)
+  clear <- cpt(y ~ ., data.frame(x, y = abs(rowSums(x))), seed = 1)
   expect_identical(clear$search$recipe[clear$search$chosen], "flexible")
   expect_identical(clear$control$teacher_trees, 0)
 })
@@ -164,12 +175,11 @@ test_that("many rows are sampled for the search, by the seed alone", {
 
 test_that("a recipe that is far behind is not judged again", {
   tried <- data.frame(trial = rep(1:3, each = 2), split = 1, leaf_shrinkage = c(0, 10),
-    loss = c(3, 2, 9, 2.4, 2.2, 5))
+    loss = c(3, 2, 9, 2.9, 2.8, 5))
   expect_identical(best_two(tried), c(1L, 3L))
-  tried$loss[5] <- 2.4
-  tried$loss[4] <- 2.3
+  tried$loss[4] <- 2.7
   expect_identical(best_two(tried), c(1L, 2L))
-  tried$loss[3:6] <- 2.6
+  tried$loss[3:6] <- 3.1
   expect_identical(best_two(tried), 1L)
   expect_identical(best_two(tried[1:2, ]), 1L)
 })
