@@ -31,10 +31,7 @@ class Classification : public Task {
 
   void costs(const double* s, double trace, int rows, const int* row,
              double* cost) const override {
-    thread_local std::vector<double> table;
-    table.resize(classes_);
-    for (int c = 0; c < classes_; ++c)
-      table[c] = -std::log((s[1 + c] + trace / classes_) / (s[0] + trace));
+    const std::vector<double>& table = class_costs(s, trace);
     for (int i = 0; i < rows; ++i) cost[i] = table[y_[row[i]]];
   }
 
@@ -81,6 +78,15 @@ class Classification : public Task {
                                const std::vector<double>& weight) const override;
 
  protected:
+  // What a row of each class costs in a leaf; valid until this thread asks again.
+  const std::vector<double>& class_costs(const double* s, double trace) const {
+    thread_local std::vector<double> table;
+    table.resize(classes_);
+    for (int c = 0; c < classes_; ++c)
+      table[c] = -std::log((s[1 + c] + trace / classes_) / (s[0] + trace));
+    return table;
+  }
+
   int classes_;
 
  private:
@@ -101,10 +107,7 @@ class SharedClassification : public Classification {
 
   void costs(const double* s, double trace, int rows, const int* row,
              double* cost) const override {
-    thread_local std::vector<double> table;
-    table.resize(classes_);
-    for (int c = 0; c < classes_; ++c)
-      table[c] = -std::log((s[1 + c] + trace / classes_) / (s[0] + trace));
+    const std::vector<double>& table = class_costs(s, trace);
     for (int i = 0; i < rows; ++i) {
       const float* p = shares(row[i]);
       cost[i] = 0;
