@@ -12,6 +12,8 @@ test_that("open settings are chosen, given ones are kept, and the choice is the 
   last <- fit$search[fit$search$splits == max(fit$search$splits), ]
   expect_identical(last$chosen, last$loss == min(last$loss))
   expect_identical(sum(fit$search$chosen), 1L)
+  expect_identical(fit$control$max_leaves, 24)
+  expect_lte(sum(fit$tree$left == 0), 24)
   # the same settings, given: the same tree, and nothing tried
   again <- cpt(y ~ ., d, seed = 1, control = fit$control)
   expect_null(again$search)
