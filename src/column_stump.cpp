@@ -26,8 +26,9 @@ std::vector<Real> columns_of(const TrainingData& data, const Batch& batch, int c
     std::fill_n(out.begin() + (j - first) * n, n, -data.shift()[j]);
   const SparseRows& x = batch.sparse;
   for (std::size_t i = 0; i < n; ++i) {
-    const std::size_t* cell = x.start + i * x.stride + chunk;
-    for (std::size_t e = cell[0]; e < cell[1]; ++e) out[(x.column[e] - first) * n + i] += x.value[e];
+    const std::size_t* start = x.start + i * x.stride + chunk;
+    for (const Cell* at = x.cell + start[0]; at < x.cell + start[1]; ++at)
+      out[(at->column - first) * n + i] += at->value;
   }
   return out;
 }

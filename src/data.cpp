@@ -152,7 +152,7 @@ Scaling make_scaling(const Columns& columns, const std::string& standardize) {
 TrainingData::TrainingData(const MatrixView& view, const Rows& rows, Scaling scaling,
                            const Hooks& hooks, const MadeRows& made)
     : rows_(&rows), scaling_(std::move(scaling)), d_(view.cols), ld_((view.cols + 3) / 4 * 4) {
-  chunk_width_ = view.is_sparse() ? std::max(256, (d_ + 7) / 8) : 96;
+  chunk_width_ = view.is_sparse() ? std::max(512, (d_ + 7) / 8) : 96;
   chunks_ = (d_ + chunk_width_ - 1) / chunk_width_;
   shift_.assign(d_, 0);
   if (!view.is_sparse()) {
@@ -196,8 +196,7 @@ void TrainingData::copy_sparse(const Hooks& hooks) {
     place += rows_->sparse_row(i).count;
   }
   start_.back() = place;
-  column_.resize(place);
-  value_.resize(place);
+  cell_.resize(place);
   hooks.run((n + block_rows - 1) / block_rows, [&](int b) {
     for (int i = b * block_rows; i < std::min(n, (b + 1) * block_rows); ++i) {
       const RowView r = rows_->sparse_row(i);
@@ -205,10 +204,9 @@ void TrainingData::copy_sparse(const Hooks& hooks) {
       const std::size_t first = start[0];
       for (int c = 0, e = 0; c < chunks_; ++c) {
         if (c > 0) start[c] = first + e;
-        for (; e < r.count && r.column[e] < chunk_end(c); ++e) {
-          column_[first + e] = r.column[e];
-          value_[first + e] = static_cast<Real>(r.value[e] * scaling_.inverse(r.column[e]));
-        }
+        for (; e < r.count && r.column[e] < chunk_end(c); ++e)
+          cell_[first + e] = {r.column[e],
+                              static_cast<Real>(r.value[e] * scaling_.inverse(r.column[e]))};
       }
     }
   });
@@ -225,21 +223,19 @@ void TrainingData::make_sparse(const MadeRows& made) {
     start_.resize((n + i + 1) * chunks_ + 1);
     std::size_t* start = start_.data() + (n + i) * chunks_;
     for (int c = 0; c < chunks_; ++c) {
-      start[c] = column_.size();
+      start[c] = cell_.size();
       while (true) {
-        const int a = at[0] < last[0] ? column_[at[0]] : d_, b = at[1] < last[1] ? column_[at[1]] : d_;
+        const int a = at[0] < last[0] ? cell_[at[0]].column : d_;
+        const int b = at[1] < last[1] ? cell_[at[1]].column : d_;
         const int j = std::min(a, b);
         if (j >= chunk_end(c)) break;
         const bool from_donor = made.from(i, j) != made.source[i];
-        if (from_donor ? b == j : a == j) {
-          column_.push_back(j);
-          value_.push_back(Real(value_[at[from_donor]]));
-        }
+        if (from_donor ? b == j : a == j) cell_.push_back(Cell(cell_[at[from_donor]]));
         at[0] += a == j;
         at[1] += b == j;
       }
     }
-    start[chunks_] = column_.size();
+    start[chunks_] = cell_.size();
   }
 }
 
@@ -278,50 +274,45 @@ void TrainingData::gather_dense(Batch& batch, double dropout, Stream key, int fi
   }
 }
 
-// Without dropout a batch only says where its rows' nonzeros are. With it every row
-// gets room for all of them; what dropout takes away stays unused.
+// A batch has its nonzeros one after another: every node and chunk reads them again, and
+// where they are in the data no cache would keep them. Every row gets room for all of its
+// own; what dropout takes away stays unused.
 void TrainingData::gather_sparse(Batch& batch, double dropout, Stream key,
                                  const Hooks& hooks) const {
   const int stride = chunks_ + 1;
   batch.start.resize(static_cast<std::size_t>(batch.rows) * stride);
-  if (dropout <= 0) {
-    for (int i = 0; i < batch.rows; ++i) {
-      const std::size_t* start = start_.data() + static_cast<std::size_t>(batch.index[i]) * chunks_;
-      std::copy(start, start + stride, batch.start.data() + static_cast<std::size_t>(i) * stride);
-      __builtin_prefetch(column_.data() + start[0]);
-      __builtin_prefetch(value_.data() + start[0]);
-    }
-    batch.sparse = {batch.start.data(), stride, column_.data(), value_.data()};
-    return;
-  }
   const std::uint64_t base = key.bits();
   std::vector<std::size_t> place(batch.rows + 1, 0);
   for (int i = 0; i < batch.rows; ++i)
     place[i + 1] = place[i] + stored(batch.index[i]);
-  if (batch.column.size() < place.back()) {
-    batch.column.resize(place.back());
-    batch.value.resize(place.back());
-  }
+  if (batch.cell.size() < place.back()) batch.cell.resize(place.back());
   hooks.run((batch.rows + block_rows - 1) / block_rows, [&](int b) {
     for (int i = b * block_rows; i < std::min(batch.rows, (b + 1) * block_rows); ++i)
-      drop_sparse_row(batch, dropout, base, i, place[i]);
+      if (dropout > 0) drop_sparse_row(batch, dropout, base, i, place[i]);
+      else copy_sparse_row(batch, i, place[i]);
   });
-  batch.sparse = {batch.start.data(), stride, batch.column.data(), batch.value.data()};
+  batch.sparse = {batch.start.data(), stride, batch.cell.data()};
+}
+
+void TrainingData::copy_sparse_row(Batch& batch, int i, std::size_t place) const {
+  const std::size_t* from = start_.data() + static_cast<std::size_t>(batch.index[i]) * chunks_;
+  std::size_t* start = batch.start.data() + static_cast<std::size_t>(i) * (chunks_ + 1);
+  for (int c = 0; c <= chunks_; ++c) start[c] = place + from[c] - from[0];
+  std::copy(cell_.begin() + from[0], cell_.begin() + from[chunks_], batch.cell.begin() + place);
 }
 
 void TrainingData::drop_sparse_row(Batch& batch, double dropout, std::uint64_t key, int i,
                                    std::size_t place) const {
   const std::uint64_t cut = static_cast<std::uint64_t>(dropout * 65536.0);
   const Real keep = static_cast<Real>(1.0 / (1.0 - dropout));
-  const std::size_t* cell = start_.data() + static_cast<std::size_t>(batch.index[i]) * chunks_;
+  const std::size_t* from = start_.data() + static_cast<std::size_t>(batch.index[i]) * chunks_;
   std::size_t* start = batch.start.data() + static_cast<std::size_t>(i) * (chunks_ + 1);
   Stream row(key, static_cast<std::uint64_t>(batch.index[i]), Purpose::dropout);
   for (int c = 0; c < chunks_; ++c) {
     start[c] = place;
-    for (std::size_t e = cell[c]; e < cell[c + 1]; ++e) {
+    for (std::size_t e = from[c]; e < from[c + 1]; ++e) {
       if ((row.bits() & 0xffff) < cut) continue;
-      batch.column[place] = column_[e];
-      batch.value[place++] = value_[e] * keep;
+      batch.cell[place++] = {cell_[e].column, cell_[e].value * keep};
     }
   }
   start[chunks_] = place;

@@ -107,10 +107,9 @@ struct Batch {
   int rows = 0;
   std::vector<int> index;          // which training rows
   std::vector<Real> dense;         // rows x ld
-  SparseRows sparse;               // the data's own nonzeros, or those that dropout left
-  std::vector<std::size_t> start;  // behind `sparse`, as are the next two after dropout
-  std::vector<int> column;
-  std::vector<Real> value;
+  SparseRows sparse;               // the nonzeros that dropout left
+  std::vector<std::size_t> start;  // behind `sparse`, as is the next
+  std::vector<Cell> cell;
 };
 
 // What training reads: one single-precision copy of the data by rows, scaled; made rows
@@ -146,6 +145,7 @@ class TrainingData {
   }
   void gather_dense(Batch& batch, double dropout, Stream key, int first, int last) const;
   void gather_sparse(Batch& batch, double dropout, Stream key, const Hooks& hooks) const;
+  void copy_sparse_row(Batch& batch, int i, std::size_t place) const;
   void drop_sparse_row(Batch& batch, double dropout, std::uint64_t key, int i,
                        std::size_t place) const;
 
@@ -154,9 +154,8 @@ class TrainingData {
   int d_, ld_, chunks_, chunk_width_;
   std::vector<Real> dense_;
   std::vector<Real> shift_;
-  std::vector<std::size_t> start_;  // sparse: (row, chunk) cells one after another
-  std::vector<int> column_;
-  std::vector<Real> value_;
+  std::vector<std::size_t> start_;  // sparse: where the cells of (row, chunk) start
+  std::vector<Cell> cell_;
 };
 
 }  // namespace cpt

@@ -70,6 +70,21 @@ void gate_backward_tail(const GateView& view, int rows, const Real* dg, Real* si
   tail_gradient[2 * width] = static_cast<Real>(dg0);
 }
 
+namespace {
+
+// out[j, k] = -x[j] y[k]. Two vectors of a group at a time: the compiler then keeps y in
+// registers, and `out` is known to be apart from both.
+void fill_products(const Real* __restrict x, int rows, const Real* __restrict y, int width,
+                   Real* __restrict out) {
+  for (int j = 0; j < rows; ++j, out += width) {
+    const Real factor = -x[j];
+    for (int k = 0; k < width; k += facet_group)
+      for (int l = 0; l < facet_group; ++l) out[k + l] = factor * y[k + l];
+  }
+}
+
+}  // namespace
+
 void gate_backward_chunk(const TrainingData& data, const Batch& batch, const GateView& view,
                          int chunk, int rows, const int* row, const Real* dz,
                          const Real* a_gradient, Real* chunk_gradient) {
@@ -83,9 +98,7 @@ void gate_backward_chunk(const TrainingData& data, const Batch& batch, const Gat
     return;
   }
   // The centring that sparse rows leave to the intercepts: minus shift times da.
-  Real* out = chunk_gradient;
-  for (int j = j0; j < j1; ++j)
-    for (int k = 0; k < width; ++k) *out++ = -data.shift()[j] * a_gradient[k];
+  fill_products(data.shift().data() + j0, j1 - j0, a_gradient, width, chunk_gradient);
   kernels().sparse_product_transposed(rows, row, batch.sparse, chunk, j0, dz, width,
                                       chunk_gradient);
 }

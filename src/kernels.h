@@ -21,13 +21,18 @@ struct AdamStep {
   Real epsilon2;  // square of epsilon, added to the second moment; bias-corrected
 };
 
+// A nonzero of a sparse row.
+struct Cell {
+  int column;
+  Real value;
+};
+
 // Sparse rows, each cut into chunks of columns: the nonzeros of row i's chunk c are
 // [start[i * stride + c], start[i * stride + c + 1]); stride is chunks + 1.
 struct SparseRows {
   const std::size_t* start;
   int stride;
-  const int* column;
-  const Real* value;
+  const Cell* cell;
 };
 
 struct Kernels {

@@ -71,12 +71,14 @@ struct Tile {
     Tile<NV, T, 1> other;
     other.load_at(0, p);
 #pragma GCC unroll 16
-    for (int i = 0; i < M; ++i) {
-      const typename Wide::V x = fill<Wide>(s(i));
+    for (int i = 0; i < M; ++i) add_times(i, s(i), other);
+  }
+  // sum i += s * (the one sum of other)
+  CPT_INLINE void add_times(int i, Real s, const Tile<NV, T, 1>& other) {
+    const typename Wide::V x = fill<Wide>(s);
 #pragma GCC unroll 2
-      for (int v = 0; v < NV; ++v) wide[i][v] += x * other.wide[0][v];
-      if (T) narrow[T ? i : 0] += fill<Narrow>(s(i)) * other.narrow[0];
-    }
+    for (int v = 0; v < NV; ++v) wide[i][v] += x * other.wide[0][v];
+    if (T) narrow[T ? i : 0] += fill<Narrow>(s) * other.narrow[0];
   }
 };
 
@@ -191,17 +193,16 @@ void product_transposed(int rows, const int* row, const Real* x, int ld, int j0,
 
 // Even and odd nonzeros have sums of their own: one sum would wait for itself.
 template <int NV, bool T>
-CPT_INLINE void sparse_row(std::size_t first, std::size_t last, const int* column,
-                           const Real* value, const Real* B, const Real* a, int facets, Real* z) {
+CPT_INLINE void sparse_row(const Cell* at, const Cell* last, const Real* B, const Real* a, int facets,
+                           Real* z) {
   Tile<NV, T, 1> even, odd;
   even.load_at(0, a);
   odd.clear();
-  std::size_t e = first;
-  for (; e + 2 <= last; e += 2) {
-    even.add([&](int) { return value[e]; }, B + static_cast<long>(column[e]) * facets);
-    odd.add([&](int) { return value[e + 1]; }, B + static_cast<long>(column[e + 1]) * facets);
+  for (; at + 2 <= last; at += 2) {
+    even.add([&](int) { return at[0].value; }, B + static_cast<long>(at[0].column) * facets);
+    odd.add([&](int) { return at[1].value; }, B + static_cast<long>(at[1].column) * facets);
   }
-  if (e < last) even.add([&](int) { return value[e]; }, B + static_cast<long>(column[e]) * facets);
+  if (at < last) even.add([&](int) { return at->value; }, B + static_cast<long>(at->column) * facets);
   even.add_tile(odd);
   even.store_at(0, z);
 }
@@ -217,7 +218,7 @@ struct SparseProduct {
   CPT_INLINE void run(int k) const {
     for (int i = 0; i < rows; ++i) {
       const std::size_t* start = x.start + static_cast<long>(row[i]) * x.stride;
-      sparse_row<NV, T>(start[0], start[x.stride - 1], x.column, x.value, B + k, a + k, facets,
+      sparse_row<NV, T>(x.cell + start[0], x.cell + start[x.stride - 1], B + k, a + k, facets,
                         z + static_cast<long>(i) * facets + k);
     }
   }
@@ -240,11 +241,13 @@ struct SparseTransposed {
   CPT_INLINE void run(int k) const {
     for (int i = 0; i < rows; ++i) {
       const std::size_t* start = x.start + static_cast<long>(row[i]) * x.stride + chunk;
-      for (std::size_t e = start[0]; e < start[1]; ++e) {
-        Real* out = dB + static_cast<long>(x.column[e] - j0) * facets + k;
+      Tile<NV, T, 1> own;  // in registers: the stores below might change what dz points to
+      own.load_at(0, dz + static_cast<long>(i) * facets + k);
+      for (const Cell *at = x.cell + start[0], *last = x.cell + start[1]; at < last; ++at) {
+        Real* out = dB + static_cast<long>(at->column - j0) * facets + k;
         Tile<NV, T, 1> sum;
         sum.load_at(0, out);
-        sum.add([&](int) { return x.value[e]; }, dz + static_cast<long>(i) * facets + k);
+        sum.add_times(0, at->value, own);
         sum.store_at(0, out);
       }
     }

@@ -24,7 +24,7 @@ std::vector<double> spread(const TrainingData& data, const Batch& batch) {
     }
     const SparseRows& x = batch.sparse;
     const std::size_t first = x.start[i * x.stride], last = x.start[(i + 1) * x.stride - 1];
-    for (std::size_t e = first; e < last; ++e) out[i * d + x.column[e]] = x.value[e];
+    for (std::size_t e = first; e < last; ++e) out[i * d + x.cell[e].column] = x.cell[e].value;
   }
   return out;
 }

@@ -69,7 +69,9 @@ struct Case {
     std::size_t before = 0;
     while (before < column.size() && column[before] < middle) ++before;
     const std::vector<std::size_t> start = {column.size() + 9, 0, 0, 0, before, column.size()};
-    const SparseRows sparse = {start.data(), 3, column.data(), value.data()};
+    std::vector<Cell> cell;
+    for (std::size_t e = 0; e < column.size(); ++e) cell.push_back({column[e], value[e]});
+    const SparseRows sparse = {start.data(), 3, cell.data()};
     k.sparse_product(1, &second, sparse, B.data(), a.data(), width, sz.data());
     k.sparse_product_transposed(1, &second, sparse, 0, 0, dz.data(), width, sdB.data());
     k.sparse_product_transposed(1, &second, sparse, 1, middle, dz.data(), width,

@@ -24,7 +24,7 @@ std::vector<Real> training_row(const TrainingData& data, int i) {
   std::vector<Real> out(data.d());
   for (int j = 0; j < data.d(); ++j) out[j] = -data.shift()[j];
   for (std::size_t e = batch.sparse.start[0]; e < batch.sparse.start[data.chunks()]; ++e)
-    out[batch.sparse.column[e]] += batch.sparse.value[e];
+    out[batch.sparse.cell[e].column] += batch.sparse.cell[e].value;
   return out;
 }
 
