@@ -72,8 +72,8 @@ void gate_backward_tail(const GateView& view, int rows, const Real* dg, Real* si
 
 namespace {
 
-// out[j, k] = -x[j] y[k]. Two vectors of a group at a time: the compiler then keeps y in
-// registers, and `out` is known to be apart from both.
+// out[j, k] = -x[j] y[k], a group of facets at a time: a loop of known length over arrays
+// that are known to be apart becomes vector instructions.
 void fill_products(const Real* __restrict x, int rows, const Real* __restrict y, int width,
                    Real* __restrict out) {
   for (int j = 0; j < rows; ++j, out += width) {
@@ -85,22 +85,25 @@ void fill_products(const Real* __restrict x, int rows, const Real* __restrict y,
 
 }  // namespace
 
+void gate_backward_start(const TrainingData& data, const GateView& view, int chunk,
+                         const Real* a_gradient, Real* chunk_gradient) {
+  const int width = view.gate->width, j0 = data.chunk_begin(chunk), j1 = data.chunk_end(chunk);
+  if (!data.is_sparse())
+    std::fill_n(chunk_gradient, static_cast<std::size_t>(j1 - j0) * width, Real(0));
+  else  // the centring that sparse rows leave to the intercepts: minus shift times da
+    fill_products(data.shift().data() + j0, j1 - j0, a_gradient, width, chunk_gradient);
+}
+
 void gate_backward_chunk(const TrainingData& data, const Batch& batch, const GateView& view,
                          int chunk, int rows, const int* row, const Real* dz,
-                         const Real* a_gradient, Real* chunk_gradient) {
-  const int width = view.gate->width;
-  const int j0 = data.chunk_begin(chunk), j1 = data.chunk_end(chunk);
-  Real* end = chunk_gradient + static_cast<std::size_t>(j1 - j0) * width;
-  if (!data.is_sparse()) {
-    std::fill(chunk_gradient, end, Real(0));
+                         Real* chunk_gradient) {
+  const int width = view.gate->width, j0 = data.chunk_begin(chunk), j1 = data.chunk_end(chunk);
+  if (data.is_sparse())
+    kernels().sparse_product_transposed(rows, row, batch.sparse, chunk, j0, dz, width,
+                                        chunk_gradient);
+  else
     kernels().product_transposed(rows, row, batch.dense.data(), data.ld(), j0, j1, dz, width,
                                  chunk_gradient);
-    return;
-  }
-  // The centring that sparse rows leave to the intercepts: minus shift times da.
-  fill_products(data.shift().data() + j0, j1 - j0, a_gradient, width, chunk_gradient);
-  kernels().sparse_product_transposed(rows, row, batch.sparse, chunk, j0, dz, width,
-                                      chunk_gradient);
 }
 
 }  // namespace cpt

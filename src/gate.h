@@ -58,10 +58,13 @@ void gate_forward(const TrainingData& data, const Batch& batch, const GateView& 
 void gate_backward_tail(const GateView& view, int rows, const Real* dg, Real* sigmoid,
                         const Real* softplus, Real* tail_gradient);
 
-// Gradient of B's rows [chunk_begin, chunk_end), from dLoss/dz.
+// Gradient of B's rows [chunk_begin, chunk_end), from dLoss/dz: what it is without any
+// row (`a_gradient` is that of the intercepts, of all rows), and what some rows add.
+void gate_backward_start(const TrainingData& data, const GateView& view, int chunk,
+                         const Real* a_gradient, Real* chunk_gradient);
 void gate_backward_chunk(const TrainingData& data, const Batch& batch, const GateView& view,
                          int chunk, int rows, const int* row, const Real* dz,
-                         const Real* a_gradient, Real* chunk_gradient);
+                         Real* chunk_gradient);
 
 }  // namespace cpt
 

@@ -38,27 +38,36 @@ void parallel_by_work(const std::vector<double>& work, const Hooks& hooks,
   else if (tasks == 1) group(0);
 }
 
-int Pass::add_visit(int node, int first, int count) {
-  visits_.push_back({node, first, count, 0});
-  return static_cast<int>(visits_.size()) - 1;
+std::vector<GateView> views_of(const TrainingData& data, const std::vector<Node>& nodes) {
+  std::vector<GateView> views(nodes.size());
+  for (std::size_t v = 0; v < nodes.size(); ++v)
+    if (!nodes[v].is_leaf()) views[v].refresh(nodes[v].gate, data);
+  return views;
 }
 
-void Pass::forward(const TrainingData& data, const std::vector<Node>& nodes, const Batch& batch,
-                   Routing routing, double lambda, double tolerance, const Hooks& hooks, int top) {
+void Pass::add_visit(int node, int first, int count) {
+  place_[node] = static_cast<int>(visits_.size());
+  visits_.push_back({node, first, count, 0});
+}
+
+void Pass::forward(const SoftTree& tree, const Batch& batch, RowRange rows, Routing routing,
+                   double lambda, double tolerance, const Hooks& hooks, int top) {
+  const std::vector<Node>& nodes = tree.nodes;
   visits_.clear();
+  place_.assign(nodes.size(), -1);
   activations_ = 0;
-  entries_ = batch.rows;
+  entries_ = rows.count;
   at_least(row, entries_);
   at_least(reach, entries_);
-  for (int i = 0; i < batch.rows; ++i) {
-    row[i] = i;
+  for (int i = 0; i < rows.count; ++i) {
+    row[i] = rows.first + i;
     reach[i] = 1;
   }
-  add_visit(top, 0, batch.rows);
+  add_visit(top, 0, rows.count);
   int begin = 0, end = 1;
   while (begin < end) {  // one level of the tree at a time
-    prepare_level(data, nodes, begin, end);
-    evaluate_level(data, nodes, batch, routing, lambda, begin, end, hooks);
+    prepare_level(nodes, begin, end);
+    evaluate_level(tree, batch, routing, lambda, begin, end, hooks);
     for (int v = begin; v < end; ++v)
       if (!nodes[visits_[v].node].is_leaf()) send_on(nodes, v, tolerance);
     begin = end;
@@ -66,14 +75,11 @@ void Pass::forward(const TrainingData& data, const std::vector<Node>& nodes, con
   }
 }
 
-void Pass::prepare_level(const TrainingData& data, const std::vector<Node>& nodes, int begin,
-                         int end) {
-  at_least(views_, end);
+void Pass::prepare_level(const std::vector<Node>& nodes, int begin, int end) {
   int below = 0;
   for (int v = begin; v < end; ++v) {
     const Gate& gate = nodes[visits_[v].node].gate;
     if (gate.empty()) continue;
-    views_[v].refresh(gate, data);
     visits_[v].activation = activations_;
     activations_ += static_cast<std::size_t>(visits_[v].count) * gate.width;
     below += 2 * visits_[v].count;
@@ -89,9 +95,9 @@ void Pass::prepare_level(const TrainingData& data, const std::vector<Node>& node
   at_least(right_entry, room);
 }
 
-void Pass::evaluate_level(const TrainingData& data, const std::vector<Node>& nodes,
-                          const Batch& batch, Routing routing, double lambda, int begin, int end,
-                          const Hooks& hooks) {
+void Pass::evaluate_level(const SoftTree& tree, const Batch& batch, Routing routing, double lambda,
+                          int begin, int end, const Hooks& hooks) {
+  const std::vector<Node>& nodes = tree.nodes;
   struct Block { int visit, first, count; };
   std::vector<Block> blocks;
   std::vector<double> work;
@@ -111,7 +117,7 @@ void Pass::evaluate_level(const TrainingData& data, const std::vector<Node>& nod
     const int first = visit.first + blocks[b].first, count = blocks[b].count;
     const std::size_t place =
         visit.activation + static_cast<std::size_t>(blocks[b].first) * gate.width;
-    gate_forward(data, batch, views_[blocks[b].visit], count, row.data() + first,
+    gate_forward(tree.data, batch, tree.views[visit.node], count, row.data() + first,
                  sigmoid.data() + place, softplus.data() + place, g_.data() + first);
     if (routing == Routing::soft)
       kernels().logistic(count, g_.data() + first, gate.g0(), static_cast<Real>(lambda),

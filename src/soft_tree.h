@@ -29,16 +29,32 @@ struct Visit {
 
 enum class Routing { soft, hard };
 
-// One batch in the tree. Kept between steps, so that no step allocates.
+// What a pass reads: the nodes, and a view of each one's gate, made before.
+struct SoftTree {
+  const TrainingData& data;
+  const std::vector<Node>& nodes;
+  const std::vector<GateView>& views;
+};
+
+std::vector<GateView> views_of(const TrainingData& data, const std::vector<Node>& nodes);
+
+// Some rows of a batch, one after another.
+struct RowRange {
+  int first, count;
+};
+
+// Those rows in the tree. Kept between steps, so that no step allocates.
 class Pass {
  public:
-  // Sends all rows of the batch down. Soft: to both children with probability
+  // Sends the rows down. Soft: to both children with probability
   // sigmoid(lambda (g - g0)) to the right. Hard: to one. `top` is where they start.
-  void forward(const TrainingData& data, const std::vector<Node>& nodes, const Batch& batch,
-               Routing routing, double lambda, double tolerance, const Hooks& hooks, int top = 0);
+  void forward(const SoftTree& tree, const Batch& batch, RowRange rows, Routing routing,
+               double lambda, double tolerance, const Hooks& hooks, int top = 0);
 
   const std::vector<Visit>& visits() const { return visits_; }  // parents before children
-  const GateView& view(int visit) const { return views_[visit]; }
+  const Visit* visit_of(int node) const {                       // null: no row came there
+    return place_[node] < 0 ? nullptr : &visits_[place_[node]];
+  }
 
   // per entry
   std::vector<int> row;             // row of the batch
@@ -47,14 +63,14 @@ class Pass {
   std::vector<Real> sigmoid, softplus;  // per entry and facet
 
  private:
-  void prepare_level(const TrainingData& data, const std::vector<Node>& nodes, int begin, int end);
-  void evaluate_level(const TrainingData& data, const std::vector<Node>& nodes, const Batch& batch,
-                      Routing routing, double lambda, int begin, int end, const Hooks& hooks);
+  void prepare_level(const std::vector<Node>& nodes, int begin, int end);
+  void evaluate_level(const SoftTree& tree, const Batch& batch, Routing routing, double lambda,
+                      int begin, int end, const Hooks& hooks);
   void send_on(const std::vector<Node>& nodes, int visit, double tolerance);
-  int add_visit(int node, int first, int count);
+  void add_visit(int node, int first, int count);
 
   std::vector<Visit> visits_;
-  std::vector<GateView> views_;
+  std::vector<int> place_;  // per node: its visit, or -1
   int entries_ = 0;
   std::size_t activations_ = 0;
   std::vector<Real> g_;

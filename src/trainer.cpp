@@ -20,18 +20,22 @@ Trainer::Trainer(const TrainingData& data, const Task& task, const Prior& prior,
                  std::uint64_t key, const Hooks& hooks)
     : data_(data), task_(task), prior_(prior), nodes_(nodes), rows_(std::move(rows)), seed_(seed),
       key_(key), hooks_(hooks), moments_(nodes.size()), scales_(nodes.size()),
-      statistics_(nodes.size() * task.statistics(), 0.0) {
+      tails_(nodes.size()), statistics_(nodes.size() * task.statistics(), 0.0) {
   for (int r : rows_) total_weight_ += task_.weight(r);
   for (std::size_t v = 0; v < nodes_.size(); ++v) {
     moments_[v].first.assign(nodes_[v].gate.theta.size(), 0);
     moments_[v].second.assign(nodes_[v].gate.theta.size(), 0);
+    work_a_row_ += 2.0 * nodes_[v].gate.width * (nodes_[v].gate.d + 16);
   }
+  // A row comes to about one node a level of a balanced tree.
+  work_a_row_ *= std::log2(nodes_.size() + 1.0) / nodes_.size();
 }
 
 double Trainer::epoch(const EpochSettings& settings) {
   Stream(seed_, key_, Purpose::shuffle, epochs_++).shuffle(rows_);
   const int n = static_cast<int>(rows_.size()), steps = steps_in_epoch(rows_.size(), settings.batch_size);
   double loss = 0;
+  views_ = views_of(data_, nodes_);
   for (int s = 0; s < steps; ++s) {
     hooks_.stop_if_cancelled();
     if (uses_prior(settings) && steps_ >= next_scales_) refresh_scales();
@@ -58,6 +62,7 @@ std::vector<std::vector<Real>> Trainer::gradient(const EpochSettings& settings, 
     sink[v].assign(nodes_[v].gate.theta.size(), 0);
   }
   refresh_scales();
+  views_ = views_of(data_, nodes_);
   batch_.index = rows_;
   *loss = step(settings, 0.0, &sink);
   for (std::size_t v = 0; v < nodes_.size(); ++v)
@@ -72,109 +77,130 @@ std::vector<std::vector<Real>> Trainer::gradient(const EpochSettings& settings, 
 double Trainer::step(const EpochSettings& settings, double memory,
                      std::vector<std::vector<Real>>* sink) {
   data_.gather(batch_, settings.dropout, Stream(seed_, key_, Purpose::dropout, steps_++), hooks_);
-  pass_.forward(data_, nodes_, batch_, Routing::soft, settings.lambda, settings.reach_tolerance,
-                hooks_);
+  send_down(Routing::soft, settings.lambda, settings.reach_tolerance, 0);
   const double loss = visit_leaves(memory);
   // Every batch stands for the whole data set, whatever its rows weigh.
   const double scale = static_cast<double>(rows_.size()) / (total_weight_ * batch_.rows);
-  pull_back(settings.lambda, scale);
+  for_panels([&](Panel& panel, const Hooks& hooks) {
+    panel.pull_back(tree(), batch_, task_, settings.lambda, scale);
+    panel.make_tails(tree(), hooks);
+  });
   update(settings, sink);
   return loss;
 }
 
+void Trainer::for_panels(const std::function<void(Panel&, const Hooks&)>& body) {
+  if (cuts_.size() == 1) {
+    body(panels_[0], hooks_);
+    return;
+  }
+  std::vector<double> work;
+  for (const RowRange& rows : cuts_) work.push_back(work_a_row_ * rows.count);
+  const Hooks inside = hooks_.serial();
+  parallel_by_work(work, hooks_, [&](int p) { body(panels_[p], inside); });
+}
+
+void Trainer::send_down(Routing routing, double lambda, double tolerance, int top) {
+  cuts_ = cut_into_panels(batch_.rows, nodes_);
+  if (panels_.size() < cuts_.size()) panels_.resize(cuts_.size());
+  for_panels([&](Panel& panel, const Hooks& hooks) {
+    const RowRange rows = cuts_[&panel - panels_.data()];
+    panel.pass.forward(tree(), batch_, rows, routing, lambda, tolerance, hooks, top);
+    panel.make_room();
+  });
+}
+
+int Trainer::arrived(int node) const {
+  int count = 0;
+  for (std::size_t p = 0; p < cuts_.size(); ++p)
+    if (const Visit* visit = panels_[p].pass.visit_of(node)) count += visit->count;
+  return count;
+}
+
 // Leaf statistics (Eq. 11, with memory), then V of every row in every leaf.
 double Trainer::visit_leaves(double memory) {
-  const std::vector<Visit>& visits = pass_.visits();
   std::vector<int> leaves;
   std::vector<double> work;
-  for (std::size_t v = 0; v < visits.size(); ++v)
-    if (nodes_[visits[v].node].is_leaf()) {
-      leaves.push_back(static_cast<int>(v));
-      work.push_back(50.0 * (visits[v].count + 3 * task_.statistics()));
-    }
-  const std::size_t entries = visits.back().first + visits.back().count;
-  below_.resize(std::max(below_.size(), entries));
-  dg_.resize(below_.size());
+  for (std::size_t v = 0; v < nodes_.size(); ++v) {
+    const int count = nodes_[v].is_leaf() ? arrived(static_cast<int>(v)) : 0;
+    if (count == 0) continue;
+    leaves.push_back(static_cast<int>(v));
+    work.push_back(50.0 * (count + 3 * task_.statistics()));
+  }
   std::vector<double> loss(leaves.size(), 0.0);
-  const int width = task_.statistics();
-  parallel_by_work(work, hooks_, [&](int l) {
-    const Visit& visit = visits[leaves[l]];
-    double* statistics = statistics_.data() + static_cast<std::size_t>(visit.node) * width;
-    for (int s = 0; s < width; ++s) statistics[s] *= memory;
-    thread_local std::vector<int> rows;
-    rows.resize(visit.count);
-    for (int i = 0; i < visit.count; ++i) rows[i] = batch_.index[pass_.row[visit.first + i]];
-    const Real* reach = pass_.reach.data() + visit.first;
-    double* cost = below_.data() + visit.first;
-    task_.accumulate(visit.count, rows.data(), reach, statistics);
-    task_.costs(statistics, training_trace, visit.count, rows.data(), cost);
-    for (int i = 0; i < visit.count; ++i) loss[l] += task_.weight(rows[i]) * reach[i] * cost[i];
-  });
+  parallel_by_work(work, hooks_, [&](int l) { loss[l] = visit_leaf(leaves[l], memory); });
   double sum = 0;
   for (double l : loss) sum += l;
   return sum;
 }
 
-// Children before parents: V of a node from its children, and dLoss/dg.
-void Trainer::pull_back(double lambda, double scale) {
-  const std::vector<Visit>& visits = pass_.visits();
-  for (std::size_t v = visits.size(); v-- > 0;) {
-    const Visit& visit = visits[v];
-    if (nodes_[visit.node].is_leaf()) continue;
-    for (int e = visit.first; e < visit.first + visit.count; ++e) {
-      const int l = pass_.left_entry[e], r = pass_.right_entry[e];
-      // A child that hardly anything reaches is taken to cost what its sibling costs.
-      const double left = l >= 0 ? below_[l] : below_[r];
-      const double right = r >= 0 ? below_[r] : below_[l];
-      const double q = pass_.right[e];
-      below_[e] = q * right + (1 - q) * left;
-      const double w = task_.weight(batch_.index[pass_.row[e]]) * scale;
-      dg_[e] = static_cast<Real>(w * lambda * pass_.reach[e] * (right - left) * q * (1 - q));
+double Trainer::visit_leaf(int leaf, double memory) {
+  thread_local std::vector<int> rows;
+  thread_local std::vector<Real> reach;
+  thread_local std::vector<double> cost;
+  rows.clear();
+  reach.clear();
+  for (std::size_t p = 0; p < cuts_.size(); ++p) {
+    const Pass& pass = panels_[p].pass;
+    const Visit* visit = pass.visit_of(leaf);
+    for (int e = visit ? visit->first : 0; visit && e < visit->first + visit->count; ++e) {
+      rows.push_back(batch_.index[pass.row[e]]);
+      reach.push_back(pass.reach[e]);
     }
   }
+  const int count = static_cast<int>(rows.size()), width = task_.statistics();
+  double* statistics = statistics_.data() + static_cast<std::size_t>(leaf) * width;
+  for (int s = 0; s < width; ++s) statistics[s] *= memory;
+  task_.accumulate(count, rows.data(), reach.data(), statistics);
+  cost.resize(count);
+  task_.costs(statistics, training_trace, count, rows.data(), cost.data());
+  double loss = 0;
+  for (int i = 0; i < count; ++i) loss += task_.weight(rows[i]) * reach[i] * cost[i];
+  auto from = cost.begin();
+  for (std::size_t p = 0; p < cuts_.size(); ++p)
+    if (const Visit* visit = panels_[p].pass.visit_of(leaf)) {
+      std::copy_n(from, visit->count, panels_[p].below.begin() + visit->first);
+      from += visit->count;
+    }
+  return loss;
 }
 
+// Every gate that rows came to moves: B by chunks of columns, then [ a | log_r | g0 ].
 void Trainer::update(const EpochSettings& settings, std::vector<std::vector<Real>>* sink) {
-  const std::vector<Visit>& visits = pass_.visits();
-  std::vector<int> gates;
-  std::vector<double> work;
-  for (std::size_t v = 0; v < visits.size(); ++v)
-    if (!nodes_[visits[v].node].is_leaf()) {
-      gates.push_back(static_cast<int>(v));
-      work.push_back(4.0 * visits[v].count * nodes_[visits[v].node].gate.width);
-    }
-  if (tails_.size() < visits.size()) tails_.resize(visits.size());
-  parallel_by_work(work, hooks_, [&](int i) {
-    const Visit& visit = visits[gates[i]];
-    const Gate& gate = nodes_[visit.node].gate;
-    tails_[gates[i]].resize(3 * gate.width);
-    gate_backward_tail(pass_.view(gates[i]), visit.count, dg_.data() + visit.first,
-                       pass_.sigmoid.data() + visit.activation,
-                       pass_.softplus.data() + visit.activation, tails_[gates[i]].data());
-  });
   const int chunks = data_.chunks();
-  work.clear();
-  for (int v : gates)
+  std::vector<int> gates;
+  std::vector<double> work, work_tail;
+  for (std::size_t v = 0; v < nodes_.size(); ++v) {
+    const int count = nodes_[v].is_leaf() ? 0 : arrived(static_cast<int>(v));
+    if (count == 0) continue;
+    gates.push_back(static_cast<int>(v));
+    work_tail.push_back(200.0 * nodes_[v].gate.width);
     for (int c = 0; c < chunks; ++c)
-      work.push_back(static_cast<double>(visits[v].count + 8) * nodes_[visits[v].node].gate.width *
+      work.push_back(static_cast<double>(count + 8) * nodes_[v].gate.width *
                      (data_.chunk_end(c) - data_.chunk_begin(c)));
-  for (int v : gates)
-    if (!sink) ++moments_[visits[v].node].steps;
+    if (!sink) ++moments_[v].steps;
+  }
+  if (chunks == 1) {
+    parallel_by_work(work, hooks_, [&](int i) {
+      sum_tails(gates[i]);
+      update_chunk(settings, gates[i], 0, sink);
+      update_tail(settings, gates[i], sink);
+    });
+    return;
+  }
+  for (int v : gates) sum_tails(v);
   parallel_by_work(work, hooks_, [&](int i) {
     update_chunk(settings, gates[i / chunks], i % chunks, sink);
   });
-  for (int v : gates) {  // last: the chunks still read the old intercept gradients
-    const Gate& gate = nodes_[visits[v].node].gate;
-    const double share = settings.nat / total_weight_;
-    if (uses_prior(settings))
-      prior_.add_tail(gate, scales_[visits[v].node], settings.prior * share, tails_[v].data());
-    if (prior_.bounds_slope())
-      prior_.add_slope_tail(gate, settings.lambda, share, tails_[v].data());
-    if (sink)
-      std::copy(tails_[v].begin(), tails_[v].end(), (*sink)[visits[v].node].begin() + gate.tail());
-    else
-      update_tail(settings, v);
-  }
+  parallel_by_work(work_tail, hooks_, [&](int i) { update_tail(settings, gates[i], sink); });
+}
+
+void Trainer::sum_tails(int node) {
+  std::vector<Real>& sum = tails_[node];
+  sum.assign(3 * nodes_[node].gate.width, 0);
+  for (std::size_t p = 0; p < cuts_.size(); ++p)
+    if (const Real* tail = panels_[p].tail(node))
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += tail[i];
 }
 
 bool Trainer::uses_prior(const EpochSettings& settings) const {
@@ -187,20 +213,24 @@ AdamStep Trainer::adam_step(double rate, int steps) const {
           static_cast<Real>(beta2), static_cast<Real>(epsilon * second * epsilon * second)};
 }
 
-void Trainer::update_chunk(const EpochSettings& settings, int v, int chunk,
+void Trainer::update_chunk(const EpochSettings& settings, int node, int chunk,
                            std::vector<std::vector<Real>>* sink) {
-  const Visit& visit = pass_.visits()[v];
-  Gate& gate = nodes_[visit.node].gate;
+  Gate& gate = nodes_[node].gate;
   const int j0 = data_.chunk_begin(chunk), j1 = data_.chunk_end(chunk);
   thread_local std::vector<Real> gradient;
   const std::size_t size = static_cast<std::size_t>(j1 - j0) * gate.width;
   if (gradient.size() < size) gradient.resize(size);
-  gate_backward_chunk(data_, batch_, pass_.view(v), chunk, visit.count,
-                      pass_.row.data() + visit.first, pass_.sigmoid.data() + visit.activation,
-                      tails_[v].data(), gradient.data());
+  gate_backward_start(data_, views_[node], chunk, tails_[node].data(), gradient.data());
+  for (std::size_t p = 0; p < cuts_.size(); ++p) {
+    const Pass& pass = panels_[p].pass;
+    if (const Visit* visit = pass.visit_of(node))
+      gate_backward_chunk(data_, batch_, views_[node], chunk, visit->count,
+                          pass.row.data() + visit->first, pass.sigmoid.data() + visit->activation,
+                          gradient.data());
+  }
   const double share = settings.nat / total_weight_;
   if (uses_prior(settings))
-    prior_.add_chunk(gate, scales_[visit.node], settings.prior * share, j0, j1, gradient.data());
+    prior_.add_chunk(gate, scales_[node], settings.prior * share, j0, j1, gradient.data());
   if (prior_.bounds_slope())
     prior_.add_slope_chunk(gate, settings.lambda, share, j0, j1, gradient.data());
   if (gate.column >= 0)
@@ -208,44 +238,58 @@ void Trainer::update_chunk(const EpochSettings& settings, int v, int chunk,
       if (j != gate.column) std::fill_n(gradient.begin() + (j - j0) * gate.width, gate.width, Real(0));
   const std::size_t place = static_cast<std::size_t>(j0) * gate.width;
   if (sink) {
-    std::copy(gradient.begin(), gradient.begin() + size, (*sink)[visit.node].begin() + place);
+    std::copy(gradient.begin(), gradient.begin() + size, (*sink)[node].begin() + place);
     return;
   }
-  Moments& m = moments_[visit.node];
+  Moments& m = moments_[node];
   kernels().adam(static_cast<int>(size), adam_step(settings.rate, m.steps), gradient.data(),
                  m.first.data() + place, m.second.data() + place, gate.theta.data() + place);
 }
 
-void Trainer::update_tail(const EpochSettings& settings, int v) {
-  const int node = pass_.visits()[v].node;
+// After the chunks: they need the gradient of the intercepts as the rows gave it.
+void Trainer::update_tail(const EpochSettings& settings, int node,
+                          std::vector<std::vector<Real>>* sink) {
   Gate& gate = nodes_[node].gate;
+  std::vector<Real>& tail = tails_[node];
+  const double share = settings.nat / total_weight_;
+  if (uses_prior(settings)) prior_.add_tail(gate, scales_[node], settings.prior * share, tail.data());
+  if (prior_.bounds_slope()) prior_.add_slope_tail(gate, settings.lambda, share, tail.data());
+  if (sink) {
+    std::copy(tail.begin(), tail.end(), (*sink)[node].begin() + gate.tail());
+    return;
+  }
   Moments& m = moments_[node];
+  const AdamStep usual = adam_step(settings.rate, m.steps);
+  AdamStep of_weights = usual;
+  of_weights.rate *= static_cast<Real>(settings.weight_rate);
   for (int part = 0; part < 3; ++part) {  // a, log_r, g0
     const std::size_t place = gate.tail() + static_cast<std::size_t>(part) * gate.width;
-    const double rate = settings.rate * (part == 1 ? settings.weight_rate : 1.0);
-    kernels().adam(gate.width, adam_step(rate, m.steps), tails_[v].data() + part * gate.width,
+    kernels().adam(gate.width, part == 1 ? of_weights : usual, tail.data() + part * gate.width,
                    m.first.data() + place, m.second.data() + place, gate.theta.data() + place);
   }
+  views_[node].refresh(gate, data_);
 }
 
 void Trainer::for_hard_leaves(int top, const std::vector<int>& rows, const LeafBody& body) {
   std::vector<int> here, place;
   const int n = static_cast<int>(rows.size());
+  views_ = views_of(data_, nodes_);
   for (int first = 0; first < n; first += scoring_rows) {
     hooks_.stop_if_cancelled();
     batch_.index.assign(rows.begin() + first, rows.begin() + std::min(n, first + scoring_rows));
     data_.gather(batch_, 0.0, Stream(0, 0, Purpose::dropout), hooks_);
-    pass_.forward(data_, nodes_, batch_, Routing::hard, 1.0, 0.0, hooks_, top);
-    for (const Visit& visit : pass_.visits()) {
-      if (!nodes_[visit.node].is_leaf()) continue;
-      here.resize(visit.count);
-      place.resize(visit.count);
-      for (int i = 0; i < visit.count; ++i) {
-        place[i] = first + pass_.row[visit.first + i];
-        here[i] = rows[place[i]];
+    send_down(Routing::hard, 1.0, 0.0, top);
+    for (std::size_t p = 0; p < cuts_.size(); ++p)
+      for (const Visit& visit : panels_[p].pass.visits()) {
+        if (!nodes_[visit.node].is_leaf()) continue;
+        here.resize(visit.count);
+        place.resize(visit.count);
+        for (int i = 0; i < visit.count; ++i) {
+          place[i] = first + panels_[p].pass.row[visit.first + i];
+          here[i] = rows[place[i]];
+        }
+        body(visit.node, here, place);
       }
-      body(visit.node, here, place);
-    }
   }
 }
 

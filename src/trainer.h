@@ -1,15 +1,14 @@
 // trainer.h: gradient descent on all gates of a tree (Algorithm 1). The same
 // trainer serves a stump during greedy growth and the whole tree afterwards.
-// One recursion gives the gradient: with V the expected cost below a node,
-//   V = q V_right + (1 - q) V_left,   dLoss/dq = reach (V_right - V_left),
-//   dLoss/dg = dLoss/dq lambda q (1 - q).
+// A step: the panels of a batch go down the tree, the leaves take in what arrives,
+// the panels bring the gradient back (panel.h), every gate moves.
 #ifndef CPT_TRAINER_H
 #define CPT_TRAINER_H
 
 #include <vector>
 
+#include "panel.h"
 #include "prior.h"
-#include "soft_tree.h"
 #include "task.h"
 
 namespace cpt {
@@ -64,18 +63,25 @@ class Trainer {
     int steps = 0;
   };
   double step(const EpochSettings& settings, double memory, std::vector<std::vector<Real>>* sink);
+  // Fills the panels and sends them down from `top`.
+  void send_down(Routing routing, double lambda, double tolerance, int top);
+  // body(panel, hooks for work inside it), for all panels
+  void for_panels(const std::function<void(Panel&, const Hooks&)>& body);
   double visit_leaves(double memory);
-  void pull_back(double lambda, double scale);
+  double visit_leaf(int leaf, double memory);
+  int arrived(int node) const;  // rows there, of all panels
   void update(const EpochSettings& settings, std::vector<std::vector<Real>>* sink);
-  void update_chunk(const EpochSettings& settings, int visit, int chunk,
+  void sum_tails(int node);
+  void update_chunk(const EpochSettings& settings, int node, int chunk,
                     std::vector<std::vector<Real>>* sink);
-  void update_tail(const EpochSettings& settings, int visit);
+  void update_tail(const EpochSettings& settings, int node, std::vector<std::vector<Real>>* sink);
   AdamStep adam_step(double rate, int steps) const;
   bool uses_prior(const EpochSettings& settings) const;
   // body(leaf, rows there, their places in `rows`), for rows sent down hard from `top`
   using LeafBody = std::function<void(int, const std::vector<int>&, const std::vector<int>&)>;
   void for_hard_leaves(int top, const std::vector<int>& rows, const LeafBody& body);
   void refresh_scales();
+  SoftTree tree() const { return {data_, nodes_, views_}; }
 
   const TrainingData& data_;
   const Task& task_;
@@ -85,17 +91,18 @@ class Trainer {
   std::uint64_t seed_, key_;
   const Hooks& hooks_;
   double total_weight_ = 0;
+  double work_a_row_ = 0;  // multiply-adds, roughly
   int epochs_ = 0;
   std::uint64_t steps_ = 0, next_scales_ = 0;
 
-  Pass pass_;
   Batch batch_;
+  std::vector<RowRange> cuts_;    // which rows of the batch belong to which panel
+  std::vector<Panel> panels_;     // at least as many
+  std::vector<GateView> views_;   // per node
   std::vector<Moments> moments_;           // per node
   std::vector<std::vector<Real>> scales_;  // per node: the prior's b_k
+  std::vector<std::vector<Real>> tails_;   // per node: gradient of [ a | log_r | g0 ]
   std::vector<double> statistics_;         // per node: decayed leaf statistics
-  std::vector<double> below_;              // per entry: V; in double, for differences of it count
-  std::vector<Real> dg_;                   // per entry: dLoss/dg
-  std::vector<std::vector<Real>> tails_;   // per visit: gradient of [ a | log_r | g0 ]
 };
 
 }  // namespace cpt

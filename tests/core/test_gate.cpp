@@ -146,7 +146,8 @@ TEST(gate_soft_rule_is_the_papers_f_lambda) {
       batch.index = w.all;
       w.data.gather(batch, 0.0, Stream(0, 0, Purpose::dropout), w.hooks);
       Pass pass;
-      pass.forward(w.data, nodes, batch, Routing::soft, lambda, 0.0, w.hooks);
+      const std::vector<GateView> views = views_of(w.data, nodes);
+      pass.forward({w.data, nodes, views}, batch, {0, m.n}, Routing::soft, lambda, 0.0, w.hooks);
       const Tree tree = to_user_units(nodes, w.data.scaling(), lambda, 2);
       const std::vector<double> value = {9, 9, 1, 0, 0, 1};  // rows: root, left, right
       const std::vector<double> soft = soft_values(tree, value, 2, w.rows, w.hooks);
@@ -173,8 +174,9 @@ TEST(gate_hard_rule_and_reach) {
   w.data.gather(batch, 0.0, Stream(0, 0, Purpose::dropout), w.hooks);
   for (double lambda : {0.5, 5.0}) {
     Pass soft, hard;
-    soft.forward(w.data, nodes, batch, Routing::soft, lambda, 0.0, w.hooks);
-    hard.forward(w.data, nodes, batch, Routing::hard, lambda, 0.0, w.hooks);
+    const std::vector<GateView> views = views_of(w.data, nodes);
+    soft.forward({w.data, nodes, views}, batch, {0, m.n}, Routing::soft, lambda, 0.0, w.hooks);
+    hard.forward({w.data, nodes, views}, batch, {0, m.n}, Routing::hard, lambda, 0.0, w.hooks);
     for (int i = 0; i < m.n; ++i)
       CHECK((soft.right[i] > Real(0.5)) == (hard.right[i] == 1), lambda, i, soft.right[i]);
     for (const Pass* pass : {&soft, &hard}) {

@@ -213,8 +213,8 @@ Made made(int n, int p, bool regression, std::uint64_t seed) {
   return m;
 }
 
-void compare_all(bool regression, bool sparse, double prior_weight, double lambda) {
-  Made m = made(70, 5, regression, 70);
+void compare_all(bool regression, bool sparse, double prior_weight, double lambda, int n = 70) {
+  Made m = made(n, 5, regression, 70);
   Options o = options_for(regression, 3);
   o.prior_weight = prior_weight;
   o.ridge = prior_weight / 4;
@@ -269,6 +269,27 @@ TEST(gradient_regression_dense) {
 TEST(gradient_regression_sparse) {
   for (double lambda : {0.7, 3.0})
     for (double prior : {0.0, 0.6}) compare_all(true, true, prior, lambda);
+}
+
+// Many rows: several panels, whose leaves and gates must see the rows of all.
+TEST(gradient_of_several_panels) {
+  for (bool regression : {false, true})
+    for (bool sparse : {false, true}) compare_all(regression, sparse, 0.6, 1.5, 1300);
+}
+
+TEST(gradient_panels_cut_a_batch_once) {
+  for (int width : {3, 500})  // small gates: panels; large ones: one
+    for (int rows : {1, 500, 767, 768, 1000, 1300, 5001}) {
+      Stream s = random_numbers(78);
+      const std::vector<RowRange> cuts = cut_into_panels(rows, random_nodes(width, 2, {20, 3, 1}, s));
+      int next = 0;
+      for (const RowRange& cut : cuts) {
+        CHECK(cut.first == next && cut.count > 0, width, rows, cut.first, cut.count);
+        next += cut.count;
+      }
+      CHECK(next == rows, width, rows, next);
+      CHECK((cuts.size() > 1) == (width == 3 && rows >= 768), width, rows, cuts.size());
+    }
 }
 
 // Many columns: several chunks of the gradient, cut differently for dense and sparse.
