@@ -163,6 +163,11 @@ control_table <- list(
       "Rate of the gamma prior on the scale of these variances: a larger value",
       "shrinks the coefficients more."
     )),
+  control_field("shrink_rounds", "whole", 0, 100, "prior",
+    paste(
+      "How often, at most, facets that the prior finds not worth their price are switched",
+      "off and the others trained on. 0 leaves them all."
+    )),
   control_field("facet_tolerance", "number", 0, 0.1, "prior",
     paste(
       "Share of the rows of a node that may change sides when facets are removed. 0",
@@ -289,6 +294,7 @@ cpt_control <- function(max_depth = NULL,
                         a_beta = NULL,
                         e0 = 1e4,
                         f0 = 1e4,
+                        shrink_rounds = 8,
                         facet_tolerance = 0,
                         teacher_trees = NULL,
                         leaf = "constant",

@@ -34,9 +34,10 @@ search_many_share <- 0.2
 search_shrinkage <- c(0, 3, 10, 30, 100, 300, 1000)
 # Leaves few enough to be read, more where there are many rows.
 most_leaves <- function(n) min(48, max(24, ceiling(n / 300)))
-# A trial trains less than a tree that is kept: it need only be as good as the other.
-search_effort <- list(starts = 1, grow_epochs = 10, grow_min_steps = 200,
-  refine_epochs = 20, refine_min_steps = 500, batch_size = 500)
+# A trial trains less than a tree that is kept: it need only show which recipe is better.
+# Facets that the prior would remove make a tree harder to read, hardly better or worse.
+search_effort <- list(starts = 2, refine_epochs = 20, refine_min_steps = 500, batch_size = 500,
+  shrink_rounds = 0)
 
 # list(control, search): the settings with nothing left open, and the table of what was
 # tried (NULL if nothing was). `run_all(mold, cases)` fits, see fit_case().

@@ -204,6 +204,7 @@ cpt::Options read_options(const Rcpp::List& list) {
   o.grow_rate = field<double>(list, "grow_rate");
   o.refine_epochs = field<int>(list, "refine_epochs");
   o.refine_min_steps = field<int>(list, "refine_min_steps");
+  o.shrink_rounds = field<int>(list, "shrink_rounds");
   o.refine_rate = field<double>(list, "refine_rate");
   o.batch_size = field<int>(list, "batch_size");
   o.lambda_start = field<double>(list, "lambda_start");

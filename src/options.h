@@ -50,6 +50,7 @@ struct Options {
   double a_beta = 0;
   double e0 = 0;
   double f0 = 0;
+  int shrink_rounds = 0;
   double facet_tolerance = 0;
 };
 

@@ -14,7 +14,6 @@ namespace cpt {
 
 namespace {
 
-constexpr int rounds = 8;
 constexpr double share_a_round = 0.3;  // of a node's facets, at most
 constexpr double hopeful = 4.0;        // harm that training on may mend, in prices
 constexpr int judging_rows = 8192;     // rows of a node that judge its facets
@@ -142,7 +141,7 @@ double retrain(const Problem& p, std::vector<Node>& nodes, double nat, int round
 }  // namespace
 
 void shrink(const Problem& p, std::vector<Node>& nodes) {
-  if (!p.prior.active() || nodes[0].is_leaf()) return;
+  if (!p.prior.active() || nodes[0].is_leaf() || p.options.shrink_rounds == 0) return;
   const int epochs = epochs_at_least(std::max(1, passes(p, p.options.refine_epochs) / 8),
                                      p.options.refine_min_steps / repair, p.training.size(),
                                      p.options.batch_size);
@@ -150,7 +149,7 @@ void shrink(const Problem& p, std::vector<Node>& nodes) {
   Descent before(p, nodes, 0, nat);
   before.score();
   double posterior = before.best_posterior(), slack = hopeful;
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < p.options.shrink_rounds; ++round) {
     const std::vector<Node> kept = nodes;
     if (!switch_off(p, nodes, nat, slack)) return;
     const double now = retrain(p, nodes, nat, round, epochs);

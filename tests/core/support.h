@@ -170,6 +170,7 @@ inline Options options_for(bool regression, int classes = 2) {
   o.a_beta = 1.2;
   o.e0 = 1.3;
   o.f0 = 0.7;
+  o.shrink_rounds = 8;
   return o;
 }
 

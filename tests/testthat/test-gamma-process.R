@@ -42,3 +42,17 @@ test_that("of 50 facets as many are left as the shape has sides", {
     expect_gt(mean(got["accuracy", ]), mean(free["accuracy", ]) - 0.005)
   }
 })
+
+test_that("shrink_rounds bounds how often facets are switched off", {
+  stages <- function(rounds) {
+    fit <- cpt(side ~ x + y, shape_data(shapes$disc, 0.1, 400), max_depth = 1, max_facets = 20,
+      starts = 1, grow_min_steps = 100, refine_min_steps = 90, search = FALSE, seed = 1,
+      shrink_rounds = rounds)
+    sum(fit$history$stage == "shrink")
+  }
+  expect_identical(stages(0), 0L)
+  one <- stages(1)
+  expect_gt(one, 0L)
+  expect_identical(stages(2) %% one, 0L)
+  expect_lte(stages(2), 2L * one)
+})
