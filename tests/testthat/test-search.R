@@ -85,6 +85,10 @@ test_that("trials are light, and judged by rows that have no part in them", {
     expect_false(any(one$valid))
     expect_identical(one$control$max_leaves, 24)
     expect_true(all(unlist(one$control[names(search_effort)]) <= unlist(search_effort)))
+    # grown as long as the tree that is kept: a recipe that is cut short loses unfairly
+    recipe <- recipes[[(i - 1L) %% length(recipes) + 1L]]
+    expect_identical(one$control[c("grow_epochs", "grow_min_steps")], recipe[c("grow_epochs", "grow_min_steps")])
+    expect_identical(one$control$shrink_rounds, 0)
   }
   # All recipes gave the same tree, so the first is kept, with the best shrinkage of both splits.
   loss <- sapply(search_shrinkage, function(by) {
