@@ -36,8 +36,8 @@ search_shrinkage <- c(0, 3, 10, 30, 100, 300, 1000)
 most_leaves <- function(n) min(48, max(24, ceiling(n / 300)))
 # A trial trains less than a tree that is kept: it need only show which recipe is better.
 # Facets that the prior would remove make a tree harder to read, hardly better or worse.
-search_effort <- list(starts = 2, refine_epochs = 20, refine_min_steps = 500, batch_size = 500,
-  shrink_rounds = 0)
+search_effort <- list(starts = 2, tree_starts = 1, refine_epochs = 20, refine_min_steps = 500,
+  batch_size = 500, shrink_rounds = 0)
 
 # list(control, search): the settings with nothing left open, and the table of what was
 # tried (NULL if nothing was). `run_all(mold, cases)` fits, see fit_case().

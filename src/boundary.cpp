@@ -194,6 +194,7 @@ cpt::Options read_options(const Rcpp::List& list) {
   o.min_leaf_obs = field<double>(list, "min_leaf_obs");
   o.min_gain = field<double>(list, "min_gain");
   o.starts = field<int>(list, "starts");
+  o.tree_starts = field<int>(list, "tree_starts");
   o.column_share = field<double>(list, "column_share");
   o.choose_size = field<bool>(list, "choose_size");
   o.leaf = field<std::string>(list, "leaf");

@@ -89,6 +89,13 @@ inline double hard_loss(const Problem& p, std::vector<Node>& nodes) {
   return router.impurity(router.hard_statistics(p.training, p.task)) / total_weight(p.task, p.training);
 }
 
+// How good the tree is as it stands, less is better: as Descent judges its snapshots.
+inline double judge(const Problem& p, std::vector<Node>& nodes, double nat) {
+  Descent descent(p, nodes, 0, nat);
+  descent.score();
+  return descent.best_posterior();
+}
+
 }  // namespace cpt
 
 #endif

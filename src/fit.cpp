@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cmath>
 
+#include "descent.h"
+
 namespace cpt {
 
 namespace {
@@ -69,6 +71,76 @@ std::vector<FitInput> with_lessons(std::vector<FitInput> inputs, const Hooks& ho
   return inputs;
 }
 
+constexpr int small_rows = 10000;  // fewer keep hardly more than one thread busy
+
+// Hooks of job i of n, whose progress is a part of the whole.
+Hooks part_of(const Hooks& hooks, int i, int n) {
+  Hooks part = hooks;
+  if (hooks.report)
+    part.report = [report = hooks.report, i, n](Progress p) {
+      p.done = (i + p.done) / n;
+      report(p);
+    };
+  return part;
+}
+
+// job(i, its hooks) for all i: side by side with one thread each if they are many or the
+// rows few, else one after another with all threads.
+void run_jobs(int jobs, int rows, const char* stage, const Hooks& hooks,
+              const std::function<void(int, const Hooks&)>& job) {
+  if (jobs == 1 || (jobs < hooks.threads && rows >= small_rows)) {
+    for (int i = 0; i < jobs; ++i) job(i, part_of(hooks, i, jobs));
+    return;
+  }
+  std::atomic<int> ended(0);
+  hooks.run(jobs, [&](int i) {
+    job(i, hooks.serial());
+    const int so_far = ++ended;
+    if (hooks.report) hooks.report({stage, so_far, jobs, std::nan(""), 1.0 * so_far / jobs});
+  });
+}
+
+struct Trained {
+  std::vector<Node> nodes;
+  std::vector<Record> history;
+};
+
+Trained train(const Problem& shared, int start, const Hooks& hooks) {
+  Trained out;
+  Options options = shared.options;
+  // Start 0 is the seed's own; others are as far from it as from those of other seeds.
+  if (start > 0) options.seed = Stream(options.seed, start, Purpose::tree).bits();
+  const Problem p{options, shared.data, shared.task, shared.truth, shared.prior, shared.training,
+                  shared.observed, shared.validation, hooks, out.history, shared.root_loss,
+                  shared.grow_share};
+  out.nodes = grow(p);
+  refine(p, out.nodes);
+  shrink(p, out.nodes);
+  return out;
+}
+
+// The best of several trees, each from a start of its own: where the greedy stage ends
+// depends on it, and the joint one does not lead from one place to another. They are
+// judged like the snapshots of one tree.
+std::vector<Node> train_best(const Problem& p) {
+  const int starts = p.options.tree_starts;
+  std::vector<Trained> trained(starts);
+  run_jobs(starts, static_cast<int>(p.training.size()), "starts", p.hooks,
+           [&](int s, const Hooks& hooks) { trained[s] = train(p, s, hooks); });
+  int best = 0;
+  if (starts > 1) {
+    const double nat = p.task.nat(hard_loss(p, trained[0].nodes));
+    double least = HUGE_VAL;
+    for (int s = 0; s < starts; ++s) {
+      const double judged = judge(p, trained[s].nodes, nat);
+      if (judged < least) best = s;
+      least = std::min(least, judged);
+    }
+  }
+  p.history = std::move(trained[best].history);
+  return std::move(trained[best].nodes);
+}
+
 }  // namespace
 
 FitResult fit(const FitInput& in, const Hooks& hooks) {
@@ -98,10 +170,7 @@ FitResult fit(const FitInput& in, const Hooks& hooks) {
   Problem problem{in.options, data, task, *truth, prior, training, marks.training,
                   marks.validation, hooks, result.history, task.impurity(statistics.data()),
                   grow_work / (grow_work + refine_work)};
-  std::vector<Node> nodes = grow(problem);
-  refine(problem, nodes);
-  shrink(problem, nodes);
-  result.tree = finish(problem, nodes, rows, result.where);
+  result.tree = finish(problem, train_best(problem), rows, result.where);
   if (in.fill_all && !marks.validation.empty()) {
     problem.observed.insert(problem.observed.end(), marks.validation.begin(), marks.validation.end());
     std::sort(problem.observed.begin(), problem.observed.end());
@@ -113,39 +182,12 @@ FitResult fit(const FitInput& in, const Hooks& hooks) {
   return result;
 }
 
-namespace {
-
-constexpr int small_rows = 10000;  // fewer keep hardly more than one thread busy
-
-// Hooks of fit i of n, whose progress is a part of the whole.
-Hooks part_of(const Hooks& hooks, std::size_t i, std::size_t n) {
-  Hooks part = hooks;
-  if (hooks.report)
-    part.report = [report = hooks.report, i, n](Progress p) {
-      p.done = (i + p.done) / n;
-      report(p);
-    };
-  return part;
-}
-
-}  // namespace
-
 std::vector<FitResult> fit_all(const std::vector<FitInput>& given, const Hooks& hooks) {
   const std::vector<FitInput> inputs = with_lessons(given, hooks);
-  const std::size_t n = inputs.size();
-  std::vector<FitResult> results(n);
-  const bool small = n > 0 && inputs[0].x.rows < small_rows;
-  if (n == 1 || (static_cast<int>(n) < hooks.threads && !small)) {
-    for (std::size_t i = 0; i < n; ++i) results[i] = fit(inputs[i], part_of(hooks, i, n));
-    return results;
-  }
-  std::atomic<int> ended(0);
-  hooks.run(static_cast<int>(n), [&](int i) {
-    results[i] = fit(inputs[i], hooks.serial());
-    const int so_far = ++ended;
-    if (hooks.report)
-      hooks.report({"search", so_far, static_cast<int>(n), std::nan(""), 1.0 * so_far / n});
-  });
+  std::vector<FitResult> results(inputs.size());
+  if (inputs.empty()) return results;
+  run_jobs(static_cast<int>(inputs.size()), inputs[0].x.rows, "search", hooks,
+           [&](int i, const Hooks& own) { results[i] = fit(inputs[i], own); });
   return results;
 }
 

@@ -22,6 +22,7 @@ struct Options {
   double min_leaf_obs = 0;
   double min_gain = 0;
   int starts = 1;
+  int tree_starts = 1;
   double column_share = 0;
   bool choose_size = false;
   std::string leaf;  // "constant", "linear"

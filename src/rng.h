@@ -11,7 +11,9 @@
 
 namespace cpt {
 
-enum class Purpose : std::uint64_t { start = 1, shuffle = 2, dropout = 3, sample = 4, forest = 5, made = 6 };
+enum class Purpose : std::uint64_t {
+  start = 1, shuffle = 2, dropout = 3, sample = 4, forest = 5, made = 6, tree = 7
+};
 
 class Stream {
  public:

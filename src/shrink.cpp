@@ -146,9 +146,7 @@ void shrink(const Problem& p, std::vector<Node>& nodes) {
                                      p.options.refine_min_steps / repair, p.training.size(),
                                      p.options.batch_size);
   const double nat = p.task.nat(hard_loss(p, nodes));
-  Descent before(p, nodes, 0, nat);
-  before.score();
-  double posterior = before.best_posterior(), slack = hopeful;
+  double posterior = judge(p, nodes, nat), slack = hopeful;
   for (int round = 0; round < p.options.shrink_rounds; ++round) {
     const std::vector<Node> kept = nodes;
     if (!switch_off(p, nodes, nat, slack)) return;

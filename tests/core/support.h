@@ -153,6 +153,7 @@ inline Options options_for(bool regression, int classes = 2) {
   o.min_leaf_obs = 4;
   o.min_gain = 1e-4;
   o.starts = 2;
+  o.tree_starts = 1;
   o.column_share = HUGE_VAL;
   o.standardize = "columns";
   o.grow_epochs = 10;

@@ -114,6 +114,36 @@ TEST(fit_all_gives_what_each_gives_alone) {
   }
 }
 
+// Of several trees the one of least training loss (here without a prior) is kept, and it
+// is one that its own start gives: more starts never make it worse.
+TEST(fit_tree_starts_keep_the_tree_of_least_loss) {
+  const Sample s = rings(400, 3, false, 21);
+  const auto loss_of = [](const FitResult& r) {
+    double sum = 0;
+    for (int v = 0; v < r.tree.size(); ++v)
+      if (r.tree.is_leaf(v)) sum += r.tree.loss[v];
+    return sum;
+  };
+  double before = HUGE_VAL, first = 0;
+  for (int starts = 1; starts <= 5; ++starts) {
+    Options o = options_for(false);
+    o.starts = 1;
+    o.max_facets = 3;
+    o.tree_starts = starts;
+    const FitInput in = fit_input(s, s.x.dense(), o);
+    const FitResult now = fit(in, serial_hooks());
+    for (const Hooks& hooks : {reversed_hooks(), thread_hooks(3), thread_hooks(1000)}) {
+      const FitResult again = fit(in, hooks);
+      CHECK(same_bits(again.tree, now.tree) && same_history(again.history, now.history), starts);
+    }
+    const double loss = loss_of(now);
+    if (starts == 1) first = loss;
+    CHECK(loss <= before * (1 + 1e-6), starts, loss, before);
+    before = loss;
+  }
+  CHECK(before < 0.99 * first, before, first);
+}
+
 TEST(fit_all_tells_its_progress_from_zero_to_one) {
   const Sample s = rings(300, 3, false, 17);
   const FitInput in = fit_input(s, s.x.dense(), options_for(false));

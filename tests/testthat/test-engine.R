@@ -181,6 +181,18 @@ expect_same_for_threads <- function(x, y, new, control, type, leaves) {
   for (threads in c(2, 3, 7)) expect_identical(run(threads), one, info = paste(threads, "threads"))
 }
 
+test_that("of several trees the one of least loss is kept, for every number of threads", {
+  d <- noisy_disc(200)
+  fit_of <- function(tree_starts, threads = 1, seed = 3) {
+    cpt(y ~ ., d, seed = seed, threads = threads, control = brisk(max_depth = 2, max_facets = 2,
+      starts = 1, prior_weight = 0, tree_starts = tree_starts))
+  }
+  loss <- vapply(1:6, function(k) deviance(fit_of(k)), 0)
+  expect_true(all(diff(loss) <= 1e-6 * loss[1]))
+  expect_lt(loss[6], 0.95 * loss[1])
+  expect_identical(fit_of(6, threads = 2)$tree, fit_of(6)$tree)
+})
+
 test_that("1, 2, 3 and 7 threads give the same bits: classification", {
   x <- noise_matrix(700, 4)
   y <- factor(paste(x[, 1] * x[, 2] > 0, x[, 3] > 1))
