@@ -1,21 +1,9 @@
 // boundary.cpp: the only file that knows R. Lists become options and trees by
-// name, threads are RcppParallel's, C++ errors become R conditions.
-// The engine runs on a thread of its own and never touches R; meanwhile R's main
-// thread waits, looks for interrupts and passes progress on.
+// name, C++ errors become R conditions. The engine runs on a thread of its own and never
+// touches R; meanwhile R's main thread looks for interrupts and passes progress on.
 #include <Rcpp.h>
-// RcppParallel's TBB, without its vector classes (their iterators are deprecated in C++17)
-#include <RcppParallel/TBB.h>
 
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
-#include <csignal>
-#include <cstring>
-#include <exception>
-#include <memory>
-#include <mutex>
-#include <thread>
-
+#include "engine_thread.h"
 #include "fit.h"
 #include "kernels.h"
 #include "libsvm.h"
@@ -24,132 +12,24 @@
 
 namespace {
 
-// ---- threads ------------------------------------------------------------------
-
-// TBB with a fixed number of threads for one call. The control lifts TBB's own
-// limit (one worker a core), so that any number asked for is what runs.
-class Pool {
- public:
-  explicit Pool(int threads)
-      : control_(tbb::global_control::max_allowed_parallelism, threads), arena_(threads) {}
-  void run(int tasks, const std::function<void(int)>& body) {
-    arena_.execute([&] {
-      tbb::parallel_for(tbb::blocked_range<int>(0, tasks, 1),
-                        [&](const tbb::blocked_range<int>& range) {
-                          for (int t = range.begin(); t < range.end(); ++t) body(t);
-                        });
-    });
-  }
-
- private:
-  tbb::global_control control_;
-  tbb::task_arena arena_;
-};
-
-cpt::Hooks make_hooks(int threads, const std::atomic<bool>& cancel) {
-  cpt::Hooks hooks;
-  hooks.threads = threads;
-  hooks.cancelled = [&cancel] { return cancel.load(std::memory_order_relaxed); };
-  hooks.parallel_for = cpt::Hooks::run_serially;
-  if (threads <= 1) return hooks;
-  const std::shared_ptr<Pool> pool = std::make_shared<Pool>(threads);
-  hooks.parallel_for = [pool](int tasks, const std::function<void(int)>& body) {
-    if (tasks <= 1) cpt::Hooks::run_serially(tasks, body);
-    else pool->run(tasks, body);
-  };
-  return hooks;
-}
-
-void block_signals() {  // SIGINT belongs to R's main thread
-#ifndef _WIN32
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, nullptr);
-#endif
-}
+// ---- the engine at work ---------------------------------------------------------
 
 bool interrupt_pending() {
   return R_ToplevelExec([](void*) { R_CheckUserInterrupt(); }, nullptr) == FALSE;
 }
 
-// Progress, as the engine's thread leaves it and the main thread picks it up.
-class Board {
- public:
-  void put(const cpt::Progress& p) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    progress_ = p;
-    fresh_ = true;
-  }
-  bool take(cpt::Progress* p) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    const bool fresh = fresh_;
-    *p = progress_;
-    fresh_ = false;
-    return fresh;
-  }
-
- private:
-  std::mutex mutex_;
-  cpt::Progress progress_;
-  bool fresh_ = false;
-};
-
-// Runs work(hooks) away from R; returns when it has ended, also after an
-// interrupt or an error in on_tick, which are raised only then.
-class EngineRun {
- public:
-  EngineRun(int threads, std::function<void(const cpt::Hooks&)> work)
-      : hooks_(make_hooks(threads, cancel_)) {
-    hooks_.report = [this](const cpt::Progress& p) { board_.put(p); };
-    thread_ = std::thread([this, work] {
-      block_signals();
-      try {
-        work(hooks_);
-      } catch (const cpt::Cancelled&) {
-      } catch (...) {
-        error_ = std::current_exception();
-      }
-      std::lock_guard<std::mutex> lock(mutex_);
-      ended_ = true;
-      end_.notify_one();
-    });
-  }
-  ~EngineRun() {
-    cancel_ = true;
-    if (thread_.joinable()) thread_.join();
-  }
-
-  void wait(Rcpp::Nullable<Rcpp::Function> on_tick) {
-    bool interrupted = false;
-    while (!ended_within(std::chrono::milliseconds(50))) {
-      if (interrupted) continue;
-      if (interrupt_pending()) interrupted = cancel_ = true;
-      else if (on_tick.isNotNull()) tick(Rcpp::Function(on_tick.get()));
-    }
-    thread_.join();
-    if (interrupted) throw Rcpp::internal::InterruptedException();
-    if (error_) std::rethrow_exception(error_);
-  }
-
- private:
-  bool ended_within(std::chrono::milliseconds time) {
-    std::unique_lock<std::mutex> lock(mutex_);
-    return end_.wait_for(lock, time, [this] { return ended_; });
-  }
-  void tick(Rcpp::Function on_tick) {
-    cpt::Progress p;
-    if (board_.take(&p)) on_tick(p.stage, p.epoch, p.epochs, p.loss, p.done);
-  }
-
-  std::atomic<bool> cancel_{false};
-  cpt::Hooks hooks_;
-  Board board_;
-  std::mutex mutex_;
-  std::condition_variable end_;
-  bool ended_ = false;
-  std::exception_ptr error_;
-  std::thread thread_;
-};
+// work(hooks) away from R; an interrupt, or an error in on_tick, is raised when it has ended.
+void run_engine(int threads, const std::function<void(const cpt::Hooks&)>& work,
+                Rcpp::Nullable<Rcpp::Function> on_tick = R_NilValue) {
+  cpt::EngineThread engine(threads, work);
+  const bool whole = engine.wait([&](const cpt::Progress* p) {
+    if (interrupt_pending()) return false;
+    if (p && on_tick.isNotNull())
+      Rcpp::Function(on_tick.get())(p->stage, p->epoch, p->epochs, p->loss, p->done);
+    return true;
+  });
+  if (!whole) throw Rcpp::internal::InterruptedException();
+}
 
 // ---- R values to the engine's ---------------------------------------------------
 
@@ -377,8 +257,8 @@ Rcpp::List engine_fit_all(SEXP x, Rcpp::NumericVector y, Rcpp::NumericVector wei
     inputs[i].fill_all = field<bool>(options[i], "fill_all");
   }
   std::vector<cpt::FitResult> results;
-  EngineRun run(threads, [&](const cpt::Hooks& hooks) { results = cpt::fit_all(inputs, hooks); });
-  run.wait(on_tick);
+  run_engine(threads, [&](const cpt::Hooks& hooks) { results = cpt::fit_all(inputs, hooks); },
+             on_tick);
   Rcpp::List out(results.size());
   for (std::size_t i = 0; i < results.size(); ++i) out[i] = write_fit(results[i]);
   return out;
@@ -389,8 +269,7 @@ Rcpp::NumericVector engine_medians(SEXP x, Rcpp::NumericVector weights) {
   const cpt::MatrixView view = view_matrix(x);
   const std::vector<double> w(weights.begin(), weights.end());
   std::vector<double> median;
-  EngineRun run(1, [&](const cpt::Hooks& hooks) { median = cpt::column_medians(view, w, hooks); });
-  run.wait(R_NilValue);
+  run_engine(1, [&](const cpt::Hooks& hooks) { median = cpt::column_medians(view, w, hooks); });
   Rcpp::NumericVector out(median.begin(), median.end());
   for (double& m : out)
     if (ISNAN(m)) m = NA_REAL;
@@ -402,10 +281,9 @@ Rcpp::IntegerVector engine_route(Rcpp::List tree, SEXP x, int threads) {
   const cpt::MatrixView view = view_matrix(x);
   const cpt::Tree t = read_tree(tree, view.cols);
   std::vector<int> leaf;
-  EngineRun run(threads, [&](const cpt::Hooks& hooks) {
+  run_engine(threads, [&](const cpt::Hooks& hooks) {
     leaf = cpt::route(t, cpt::Rows(view), hooks);
   });
-  run.wait(R_NilValue);
   return shifted(leaf, 1);
 }
 
@@ -418,10 +296,9 @@ Rcpp::NumericMatrix engine_soft(Rcpp::List tree, Rcpp::NumericMatrix value, SEXP
   std::vector<double> by_node(static_cast<std::size_t>(t.size()) * width), out;
   for (int v = 0; v < t.size(); ++v)
     for (int c = 0; c < width; ++c) by_node[static_cast<std::size_t>(v) * width + c] = value(v, c);
-  EngineRun run(threads, [&](const cpt::Hooks& hooks) {
+  run_engine(threads, [&](const cpt::Hooks& hooks) {
     out = cpt::soft_values(t, by_node, width, cpt::Rows(view), hooks);
   });
-  run.wait(R_NilValue);
   return by_rows(out, view.rows, width);
 }
 
@@ -435,10 +312,9 @@ Rcpp::NumericVector engine_linear(Rcpp::List models, Rcpp::IntegerVector at, SEX
       throw cpt::Error("a position is not that of a node");
   const std::vector<int> node = zero_based(Rcpp::as<std::vector<int>>(at));
   std::vector<double> out;
-  EngineRun run(threads, [&](const cpt::Hooks& hooks) {
+  run_engine(threads, [&](const cpt::Hooks& hooks) {
     out = cpt::linear_values(m, node, cpt::Rows(view), hooks);
   });
-  run.wait(R_NilValue);
   return Rcpp::wrap(out);
 }
 
@@ -450,10 +326,9 @@ Rcpp::NumericVector engine_soft_linear(Rcpp::List tree, Rcpp::List models, SEXP 
   if (static_cast<int>(m.intercept.size()) != t.size())
     throw cpt::Error("there must be one linear model a node");
   std::vector<double> out;
-  EngineRun run(threads, [&](const cpt::Hooks& hooks) {
+  run_engine(threads, [&](const cpt::Hooks& hooks) {
     out = cpt::soft_linear(t, m, cpt::Rows(view), hooks);
   });
-  run.wait(R_NilValue);
   return Rcpp::wrap(out);
 }
 
@@ -464,10 +339,9 @@ Rcpp::NumericMatrix engine_evidence(Rcpp::List tree, int position, SEXP x, int t
   if (position < 1 || position > t.size() || t.is_leaf(position - 1))
     throw cpt::Error("position must be that of a node with a split");
   std::vector<double> out;
-  EngineRun run(threads, [&](const cpt::Hooks& hooks) {
+  run_engine(threads, [&](const cpt::Hooks& hooks) {
     out = cpt::node_evidence(t, position - 1, cpt::Rows(view), hooks);
   });
-  run.wait(R_NilValue);
   return by_rows(out, view.rows, t.facets[position - 1]);
 }
 
