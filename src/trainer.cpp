@@ -135,28 +135,36 @@ double Trainer::visit_leaves(double memory) {
 }
 
 double Trainer::visit_leaf(int leaf, double memory) {
-  thread_local std::vector<int> rows;
-  thread_local std::vector<Real> reach;
-  thread_local std::vector<double> cost;
-  rows.clear();
-  reach.clear();
+  struct Scratch {
+    std::vector<int> rows;
+    std::vector<Real> reach;
+    std::vector<double> cost;
+  };
+  thread_local Scratch own;
+  Scratch& scratch = own;  // looked up once: every use of a thread's own would do it again
+  const int count = arrived(leaf), width = task_.statistics();
+  scratch.rows.resize(count);
+  scratch.reach.resize(count);
+  scratch.cost.resize(count);
+  int* const rows = scratch.rows.data();
+  Real* const reach = scratch.reach.data();
+  double* const cost = scratch.cost.data();
+  int at = 0;
   for (std::size_t p = 0; p < cuts_.size(); ++p) {
     const Pass& pass = panels_[p].pass;
     const Visit* visit = pass.visit_of(leaf);
-    for (int e = visit ? visit->first : 0; visit && e < visit->first + visit->count; ++e) {
-      rows.push_back(batch_.index[pass.row[e]]);
-      reach.push_back(pass.reach[e]);
+    for (int e = visit ? visit->first : 0; visit && e < visit->first + visit->count; ++e, ++at) {
+      rows[at] = batch_.index[pass.row[e]];
+      reach[at] = pass.reach[e];
     }
   }
-  const int count = static_cast<int>(rows.size()), width = task_.statistics();
   double* statistics = statistics_.data() + static_cast<std::size_t>(leaf) * width;
   for (int s = 0; s < width; ++s) statistics[s] *= memory;
-  task_.accumulate(count, rows.data(), reach.data(), statistics);
-  cost.resize(count);
-  task_.costs(statistics, training_trace, count, rows.data(), cost.data());
+  task_.accumulate(count, rows, reach, statistics);
+  task_.costs(statistics, training_trace, count, rows, cost);
   double loss = 0;
   for (int i = 0; i < count; ++i) loss += task_.weight(rows[i]) * reach[i] * cost[i];
-  auto from = cost.begin();
+  const double* from = cost;
   for (std::size_t p = 0; p < cuts_.size(); ++p)
     if (const Visit* visit = panels_[p].pass.visit_of(leaf)) {
       std::copy_n(from, visit->count, panels_[p].below.begin() + visit->first);

@@ -23,6 +23,9 @@ changes <- list(
   `leaf values not shrunk` = list(leaf_shrinkage = 0),
   `weights trained as fast as coefficients` = list(weight_rate = 1),
   `weights trained faster` = list(weight_rate = 3),
+  `one tree` = list(tree_starts = 1),
+  `the best of four trees` = list(tree_starts = 4),
+  `no teacher` = list(teacher_trees = 0),
   `a teacher` = list(teacher_trees = 100),
   `a teacher and a weak prior` = list(teacher_trees = 100, prior_weight = 0.03, max_facets = 8)
 )
