@@ -26,10 +26,9 @@ changes <- list(
   `one tree` = list(tree_starts = 1),
   `the best of four trees` = list(tree_starts = 4),
   `no teacher` = list(teacher_trees = 0),
-  `a teacher` = list(teacher_trees = 100),
-  `a teacher and a weak prior` = list(teacher_trees = 100, prior_weight = 0.03, max_facets = 8)
+  `a teacher` = list(teacher_trees = 100)  # tables of the suite then follow the recipe with one
 )
-of_teacher <- c("as it is", "a teacher", "a teacher and a weak prior")
+of_teacher <- c("as it is", "a teacher")
 if (!is.null(chosen("change"))) changes <- changes[chosen("change")]
 
 changed <- function(settings, change) {

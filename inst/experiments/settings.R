@@ -37,7 +37,7 @@ paper_settings <- list(
   ),
   mnist = list(
     max_depth = 5, max_leaves = 30, max_facets = 40, standardize = "matrix", dropout = 0.35,
-    starts = 3, tree_starts = 4, grow_epochs = 20, grow_min_steps = 200, grow_rate = 0.01,
+    starts = 1, grow_epochs = 20, grow_min_steps = 200, grow_rate = 0.01,
     refine_epochs = 120, refine_rate = 0.005, lambda_start = 0.5, lambda_end = 4,
     weight_rate = 1, column_share = Inf, prior_weight = 0
   )
