@@ -241,57 +241,54 @@ void TrainingData::make_sparse(const MadeRows& made) {
 
 void TrainingData::gather(Batch& batch, double dropout, const Stream& key,
                           const Hooks& hooks) const {
-  batch.rows = static_cast<int>(batch.index.size());
-  if (is_sparse()) {
-    gather_sparse(batch, dropout, key, hooks);
-    return;
-  }
-  batch.dense.resize(static_cast<std::size_t>(batch.rows) * ld_);
-  const int blocks = (batch.rows + block_rows - 1) / block_rows;
-  hooks.run(blocks, [&](int b) {
-    gather_dense(batch, dropout, key, b * block_rows, std::min(batch.rows, (b + 1) * block_rows));
+  make_room(batch);
+  hooks.run((batch.rows + block_rows - 1) / block_rows, [&](int b) {
+    gather_rows(batch, dropout, key, b * block_rows, std::min(batch.rows, (b + 1) * block_rows));
   });
-}
-
-void TrainingData::gather_dense(Batch& batch, double dropout, Stream key, int first,
-                                int last) const {
-  const std::uint64_t cut = static_cast<std::uint64_t>(dropout * 65536.0);
-  const Real keep = static_cast<Real>(1.0 / (1.0 - dropout));
-  const std::uint64_t base = key.bits();
-  for (int i = first; i < last; ++i) {
-    const Real* from = dense_.data() + static_cast<std::size_t>(batch.index[i]) * ld_;
-    Real* to = batch.dense.data() + static_cast<std::size_t>(i) * ld_;
-    if (dropout <= 0) {
-      std::copy(from, from + ld_, to);
-      continue;
-    }
-    Stream row(base, static_cast<std::uint64_t>(batch.index[i]), Purpose::dropout);
-    for (int j = 0; j < ld_; j += 4) {  // ld is a multiple of 4
-      const std::uint64_t bits = row.bits();
-      for (int l = 0; l < 4; ++l)
-        to[j + l] = ((bits >> (16 * l)) & 0xffff) < cut ? Real(0) : from[j + l] * keep;
-    }
-  }
 }
 
 // A batch has its nonzeros one after another: every node and chunk reads them again, and
 // where they are in the data no cache would keep them. Every row gets room for all of its
 // own; what dropout takes away stays unused.
-void TrainingData::gather_sparse(Batch& batch, double dropout, Stream key,
-                                 const Hooks& hooks) const {
+void TrainingData::make_room(Batch& batch) const {
+  batch.rows = static_cast<int>(batch.index.size());
+  if (!is_sparse()) {
+    batch.dense.resize(static_cast<std::size_t>(batch.rows) * ld_);
+    return;
+  }
   const int stride = chunks_ + 1;
   batch.start.resize(static_cast<std::size_t>(batch.rows) * stride);
-  const std::uint64_t base = key.bits();
-  std::vector<std::size_t> place(batch.rows + 1, 0);
+  batch.place.assign(batch.rows + 1, 0);
   for (int i = 0; i < batch.rows; ++i)
-    place[i + 1] = place[i] + stored(batch.index[i]);
-  if (batch.cell.size() < place.back()) batch.cell.resize(place.back());
-  hooks.run((batch.rows + block_rows - 1) / block_rows, [&](int b) {
-    for (int i = b * block_rows; i < std::min(batch.rows, (b + 1) * block_rows); ++i)
-      if (dropout > 0) drop_sparse_row(batch, dropout, base, i, place[i]);
-      else copy_sparse_row(batch, i, place[i]);
-  });
+    batch.place[i + 1] = batch.place[i] + stored(batch.index[i]);
+  if (batch.cell.size() < batch.place.back()) batch.cell.resize(batch.place.back());
   batch.sparse = {batch.start.data(), stride, batch.cell.data()};
+}
+
+void TrainingData::gather_rows(Batch& batch, double dropout, Stream key, int first,
+                               int last) const {
+  const std::uint64_t base = key.bits();
+  for (int i = first; i < last; ++i)
+    if (!is_sparse()) copy_dense_row(batch, dropout, base, i);
+    else if (dropout > 0) drop_sparse_row(batch, dropout, base, i, batch.place[i]);
+    else copy_sparse_row(batch, i, batch.place[i]);
+}
+
+void TrainingData::copy_dense_row(Batch& batch, double dropout, std::uint64_t key, int i) const {
+  const std::uint64_t cut = static_cast<std::uint64_t>(dropout * 65536.0);
+  const Real keep = static_cast<Real>(1.0 / (1.0 - dropout));
+  const Real* from = dense_.data() + static_cast<std::size_t>(batch.index[i]) * ld_;
+  Real* to = batch.dense.data() + static_cast<std::size_t>(i) * ld_;
+  if (dropout <= 0) {
+    std::copy(from, from + ld_, to);
+    return;
+  }
+  Stream row(key, static_cast<std::uint64_t>(batch.index[i]), Purpose::dropout);
+  for (int j = 0; j < ld_; j += 4) {  // ld is a multiple of 4
+    const std::uint64_t bits = row.bits();
+    for (int l = 0; l < 4; ++l)
+      to[j + l] = ((bits >> (16 * l)) & 0xffff) < cut ? Real(0) : from[j + l] * keep;
+  }
 }
 
 void TrainingData::copy_sparse_row(Batch& batch, int i, std::size_t place) const {

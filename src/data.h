@@ -108,8 +108,9 @@ struct Batch {
   std::vector<int> index;          // which training rows
   std::vector<Real> dense;         // rows x ld
   SparseRows sparse;               // the nonzeros that dropout left
-  std::vector<std::size_t> start;  // behind `sparse`, as is the next
+  std::vector<std::size_t> start;  // behind `sparse`, as are the next two
   std::vector<Cell> cell;
+  std::vector<std::size_t> place;  // per row: where its cells begin
 };
 
 // What training reads: one single-precision copy of the data by rows, scaled; made rows
@@ -134,6 +135,9 @@ class TrainingData {
   // Fills `batch` with the rows it indexes; with dropout > 0 entries are lost with
   // that probability and the rest scaled up. `key` makes the losses repeatable.
   void gather(Batch& batch, double dropout, const Stream& key, const Hooks& hooks) const;
+  // The same in two parts: room for all of them, then rows [first, last) of the batch.
+  void make_room(Batch& batch) const;
+  void gather_rows(Batch& batch, double dropout, Stream key, int first, int last) const;
 
  private:
   void copy_dense(const MatrixView& view, const MadeRows& made, const Hooks& hooks);
@@ -143,8 +147,7 @@ class TrainingData {
     const std::size_t* cell = start_.data() + static_cast<std::size_t>(row) * chunks_;
     return cell[chunks_] - cell[0];
   }
-  void gather_dense(Batch& batch, double dropout, Stream key, int first, int last) const;
-  void gather_sparse(Batch& batch, double dropout, Stream key, const Hooks& hooks) const;
+  void copy_dense_row(Batch& batch, double dropout, std::uint64_t key, int i) const;
   void copy_sparse_row(Batch& batch, int i, std::size_t place) const;
   void drop_sparse_row(Batch& batch, double dropout, std::uint64_t key, int i,
                        std::size_t place) const;

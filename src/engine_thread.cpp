@@ -8,30 +8,34 @@
 #include <csignal>
 #include <memory>
 
+#include "team.h"
+
 namespace cpt {
 
 namespace {
 
 constexpr std::chrono::milliseconds moment(50);
 
-// TBB with a fixed number of threads for one call. The control lifts TBB's own
+// A team whose helpers are TBB's workers, for one call. The control lifts TBB's own
 // limit (one worker a core), so that any number asked for is what runs.
 class Pool {
  public:
   explicit Pool(int threads)
-      : control_(tbb::global_control::max_allowed_parallelism, threads), arena_(threads) {}
-  void run(int tasks, const std::function<void(int)>& body) {
-    arena_.execute([&] {
-      tbb::parallel_for(tbb::blocked_range<int>(0, tasks, 1),
-                        [&](const tbb::blocked_range<int>& range) {
-                          for (int t = range.begin(); t < range.end(); ++t) body(t);
-                        });
-    });
+      : control_(tbb::global_control::max_allowed_parallelism, threads), arena_(threads),
+        team_(threads - 1, [this] {
+          arena_.execute([this] { helpers_.run([this] { team_.serve(); }); });
+        }) {}
+  ~Pool() {
+    team_.dismiss();
+    arena_.execute([this] { helpers_.wait(); });
   }
+  void run(int tasks, const std::function<void(int)>& body) { team_.run(tasks, body); }
 
  private:
   tbb::global_control control_;
   tbb::task_arena arena_;
+  tbb::task_group helpers_;
+  Team team_;
 };
 
 Hooks make_hooks(int threads, const std::atomic<bool>& cancel) {
@@ -42,8 +46,7 @@ Hooks make_hooks(int threads, const std::atomic<bool>& cancel) {
   if (threads <= 1) return hooks;
   const std::shared_ptr<Pool> pool = std::make_shared<Pool>(threads);
   hooks.parallel_for = [pool](int tasks, const std::function<void(int)>& body) {
-    if (tasks <= 1) Hooks::run_serially(tasks, body);
-    else pool->run(tasks, body);
+    pool->run(tasks, body);
   };
   return hooks;
 }

@@ -12,6 +12,7 @@
 
 #include "data.h"
 #include "kernels.h"
+#include "lines.h"
 
 namespace cpt {
 
@@ -42,10 +43,10 @@ struct Gate {
 };
 
 // What a step needs of a gate and would otherwise compute again for every block.
-struct GateView {
+struct alignas(cache_line) GateView {
   const Gate* gate = nullptr;
-  std::vector<Real> r;       // exp(log_r), zero for padding
-  std::vector<Real> offset;  // intercepts; for sparse rows minus shift'B
+  Lines<Real> r;       // exp(log_r), zero for padding
+  Lines<Real> offset;  // intercepts; for sparse rows minus shift'B
   void refresh(const Gate& g, const TrainingData& data);
 };
 

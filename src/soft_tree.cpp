@@ -8,8 +8,9 @@ namespace cpt {
 
 namespace {
 
-constexpr int block_rows = 96;     // rows of one forward task
-constexpr double task_work = 2e5;  // multiply-adds that are worth a task
+constexpr int block_rows = 96;     // rows of one product, whose result stays in cache
+constexpr double task_work = 1e5;  // multiply-adds that are worth a task
+constexpr int tasks_a_thread = 4;  // enough to even out what `work` does not know
 
 template <class T>
 void at_least(std::vector<T>& v, std::size_t size) {
@@ -20,22 +21,26 @@ void at_least(std::vector<T>& v, std::size_t size) {
 
 void parallel_by_work(const std::vector<double>& work, const Hooks& hooks,
                       const std::function<void(int)>& body) {
+  const int items = static_cast<int>(work.size());
+  double all = 0;
+  for (double w : work) all += w;
+  if (hooks.threads == 1 || all < 2 * task_work) {
+    for (int i = 0; i < items; ++i) body(i);
+    return;
+  }
+  // Tasks of about the same size, so that a thread's share of them is its share of the work.
+  const double enough = std::max(task_work, all / (tasks_a_thread * hooks.threads));
   std::vector<int> bounds(1, 0);
   double sum = 0;
-  const int items = static_cast<int>(work.size());
   for (int i = 0; i < items; ++i) {
     sum += work[i];
-    if (sum >= task_work || i + 1 == items) {
-      bounds.push_back(i + 1);
-      sum = 0;
-    }
+    if (sum < enough && i + 1 < items) continue;
+    bounds.push_back(i + 1);
+    sum = 0;
   }
-  const int tasks = static_cast<int>(bounds.size()) - 1;
-  const auto group = [&](int t) {
+  hooks.run(static_cast<int>(bounds.size()) - 1, [&](int t) {
     for (int i = bounds[t]; i < bounds[t + 1]; ++i) body(i);
-  };
-  if (tasks > 1) hooks.run(tasks, group);
-  else if (tasks == 1) group(0);
+  });
 }
 
 std::vector<GateView> views_of(const TrainingData& data, const std::vector<Node>& nodes) {
@@ -45,43 +50,59 @@ std::vector<GateView> views_of(const TrainingData& data, const std::vector<Node>
   return views;
 }
 
-void Pass::add_visit(int node, int first, int count) {
-  place_[node] = static_cast<int>(visits_.size());
-  visits_.push_back({node, first, count, 0});
+void Pass::clear() {
+  for (const Visit& visit : visits_) place_[visit.node] = -1;
+  visits_.clear();
+  activations_ = 0;
+  entries_ = 0;
 }
 
-void Pass::forward(const SoftTree& tree, const Batch& batch, RowRange rows, Routing routing,
-                   double lambda, double tolerance, const Hooks& hooks, int top) {
-  const std::vector<Node>& nodes = tree.nodes;
-  visits_.clear();
-  place_.assign(nodes.size(), -1);
-  activations_ = 0;
-  entries_ = rows.count;
-  at_least(row, entries_);
-  at_least(reach, entries_);
-  for (int i = 0; i < rows.count; ++i) {
-    row[i] = rows.first + i;
-    reach[i] = 1;
+void Pass::add(RowRange rows) {
+  at_least(row, entries_ + rows.count);
+  at_least(reach, entries_ + rows.count);
+  for (int i = 0; i < rows.count; ++i, ++entries_) {
+    row[entries_] = rows.first + i;
+    reach[entries_] = 1;
   }
-  add_visit(top, 0, rows.count);
-  int begin = 0, end = 1;
+}
+
+void Pass::add(const Pass& other, const Visit& visit) {
+  at_least(row, entries_ + visit.count);
+  at_least(reach, entries_ + visit.count);
+  std::copy_n(other.row.begin() + visit.first, visit.count, row.begin() + entries_);
+  std::copy_n(other.reach.begin() + visit.first, visit.count, reach.begin() + entries_);
+  entries_ += visit.count;
+}
+
+void Pass::forward(const SoftTree& tree, const Batch& batch, int top,
+                   const std::vector<char>& is_end, const Rule& rule) {
+  if (place_.size() < tree.nodes.size()) place_.resize(tree.nodes.size(), -1);
+  add_visit(top, is_end, 0, entries_);
+  int begin = 0, end = static_cast<int>(visits_.size());
   while (begin < end) {  // one level of the tree at a time
-    prepare_level(nodes, begin, end);
-    evaluate_level(tree, batch, routing, lambda, begin, end, hooks);
-    for (int v = begin; v < end; ++v)
-      if (!nodes[visits_[v].node].is_leaf()) send_on(nodes, v, tolerance);
+    prepare_level(tree.nodes, begin, end);
+    for (int v = begin; v < end; ++v) {
+      if (visits_[v].ends) continue;
+      evaluate(tree, batch, rule, visits_[v]);
+      send_on(tree.nodes[visits_[v].node], is_end, v, rule.tolerance);
+    }
     begin = end;
     end = static_cast<int>(visits_.size());
   }
 }
 
+void Pass::add_visit(int node, const std::vector<char>& is_end, int first, int last) {
+  if (last == first) return;
+  place_[node] = static_cast<int>(visits_.size());
+  visits_.push_back({node, first, last - first, is_end[node] != 0});
+}
+
 void Pass::prepare_level(const std::vector<Node>& nodes, int begin, int end) {
   int below = 0;
   for (int v = begin; v < end; ++v) {
-    const Gate& gate = nodes[visits_[v].node].gate;
-    if (gate.empty()) continue;
+    if (visits_[v].ends) continue;
     visits_[v].activation = activations_;
-    activations_ += static_cast<std::size_t>(visits_[v].count) * gate.width;
+    activations_ += static_cast<std::size_t>(visits_[v].count) * nodes[visits_[v].node].gate.width;
     below += 2 * visits_[v].count;
   }
   at_least(sigmoid, activations_);
@@ -95,40 +116,26 @@ void Pass::prepare_level(const std::vector<Node>& nodes, int begin, int end) {
   at_least(right_entry, room);
 }
 
-void Pass::evaluate_level(const SoftTree& tree, const Batch& batch, Routing routing, double lambda,
-                          int begin, int end, const Hooks& hooks) {
-  const std::vector<Node>& nodes = tree.nodes;
-  struct Block { int visit, first, count; };
-  std::vector<Block> blocks;
-  std::vector<double> work;
-  for (int v = begin; v < end; ++v) {
-    const Visit& visit = visits_[v];
-    const Gate& gate = nodes[visit.node].gate;
-    if (gate.empty()) continue;
-    for (int i = 0; i < visit.count; i += block_rows) {
-      const int count = std::min(block_rows, visit.count - i);
-      blocks.push_back({v, i, count});
-      work.push_back(static_cast<double>(count) * gate.width * (gate.d + 16));
-    }
-  }
-  parallel_by_work(work, hooks, [&](int b) {
-    const Visit& visit = visits_[blocks[b].visit];
-    const Gate& gate = nodes[visit.node].gate;
-    const int first = visit.first + blocks[b].first, count = blocks[b].count;
-    const std::size_t place =
-        visit.activation + static_cast<std::size_t>(blocks[b].first) * gate.width;
+// P(go right) of the visit's rows.
+void Pass::evaluate(const SoftTree& tree, const Batch& batch, const Rule& rule,
+                    const Visit& visit) {
+  const Gate& gate = tree.nodes[visit.node].gate;
+  for (int from = 0; from < visit.count; from += block_rows) {
+    const int first = visit.first + from, count = std::min(block_rows, visit.count - from);
+    const std::size_t place = visit.activation + static_cast<std::size_t>(from) * gate.width;
     gate_forward(tree.data, batch, tree.views[visit.node], count, row.data() + first,
                  sigmoid.data() + place, softplus.data() + place, g_.data() + first);
-    if (routing == Routing::soft)
-      kernels().logistic(count, g_.data() + first, gate.g0(), static_cast<Real>(lambda),
-                         right.data() + first);
-    else
-      for (int e = first; e < first + count; ++e) right[e] = g_[e] > gate.g0() ? 1 : 0;
-  });
+  }
+  const int last = visit.first + visit.count;
+  if (rule.routing == Routing::soft)
+    kernels().logistic(visit.count, g_.data() + visit.first, gate.g0(),
+                       static_cast<Real>(rule.lambda), right.data() + visit.first);
+  else
+    for (int e = visit.first; e < last; ++e) right[e] = g_[e] > gate.g0() ? 1 : 0;
 }
 
 // The rows of a node go on to its children: first all that go left, then right.
-void Pass::send_on(const std::vector<Node>& nodes, int v, double tolerance) {
+void Pass::send_on(const Node& node, const std::vector<char>& is_end, int v, double tolerance) {
   const Visit visit = visits_[v];
   const Real least = static_cast<Real>(tolerance);
   const int last = visit.first + visit.count;
@@ -151,9 +158,8 @@ void Pass::send_on(const std::vector<Node>& nodes, int v, double tolerance) {
     reach[next] = share;
     next += goes;
   }
-  const Node& node = nodes[visit.node];
-  if (middle > entries_) add_visit(node.left, entries_, middle - entries_);
-  if (next > middle) add_visit(node.right, middle, next - middle);
+  add_visit(node.left, is_end, entries_, middle);
+  add_visit(node.right, is_end, middle, next);
   entries_ = next;
 }
 

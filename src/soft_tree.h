@@ -24,7 +24,8 @@ struct Node {
 // The rows of a batch at one node; entries [first, first + count) of the pass.
 struct Visit {
   int node, first, count;
-  std::size_t activation;  // where the gate's sigmoid and softplus values lie
+  bool ends;                   // the rows are not sent on
+  std::size_t activation = 0;  // where the gate's sigmoid and softplus values lie
 };
 
 enum class Routing { soft, hard };
@@ -43,13 +44,23 @@ struct RowRange {
   int first, count;
 };
 
-// Those rows in the tree. Kept between steps, so that no step allocates.
+// Soft: to both children, with probability sigmoid(lambda (g - g0)) to the right, as far
+// as the reach exceeds the tolerance. Hard: to one.
+struct Rule {
+  Routing routing;
+  double lambda = 1, tolerance = 0;
+};
+
+// Rows on their way down. Kept between steps, so that no step allocates.
 class Pass {
  public:
-  // Sends the rows down. Soft: to both children with probability
-  // sigmoid(lambda (g - g0)) to the right. Hard: to one. `top` is where they start.
-  void forward(const SoftTree& tree, const Batch& batch, RowRange rows, Routing routing,
-               double lambda, double tolerance, const Hooks& hooks, int top = 0);
+  // Who starts: none, then these rows, and those that another pass has brought to a node.
+  void clear();
+  void add(RowRange rows);
+  void add(const Pass& other, const Visit& visit);
+  // Sends them down from node `top` to nodes that are an end (per node).
+  void forward(const SoftTree& tree, const Batch& batch, int top, const std::vector<char>& is_end,
+               const Rule& rule);
 
   const std::vector<Visit>& visits() const { return visits_; }  // parents before children
   const Visit* visit_of(int node) const {                       // null: no row came there
@@ -64,10 +75,9 @@ class Pass {
 
  private:
   void prepare_level(const std::vector<Node>& nodes, int begin, int end);
-  void evaluate_level(const SoftTree& tree, const Batch& batch, Routing routing, double lambda,
-                      int begin, int end, const Hooks& hooks);
-  void send_on(const std::vector<Node>& nodes, int visit, double tolerance);
-  void add_visit(int node, int first, int count);
+  void evaluate(const SoftTree& tree, const Batch& batch, const Rule& rule, const Visit& visit);
+  void send_on(const Node& node, const std::vector<char>& is_end, int visit, double tolerance);
+  void add_visit(int node, const std::vector<char>& is_end, int first, int last);
 
   std::vector<Visit> visits_;
   std::vector<int> place_;  // per node: its visit, or -1
@@ -76,8 +86,8 @@ class Pass {
   std::vector<Real> g_;
 };
 
-// Runs body(0..items-1), several small items to a task, so that a task is worth
-// its overhead. The grouping does not depend on the number of threads.
+// Runs body(0..items-1), several small items to a task, so that a task is worth its
+// overhead. Items do not know with which others they share a task.
 void parallel_by_work(const std::vector<double>& work, const Hooks& hooks,
                       const std::function<void(int)>& body);
 

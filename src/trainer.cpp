@@ -11,6 +11,7 @@ namespace {
 constexpr double beta1 = 0.9, beta2 = 0.99, epsilon = 1e-8;
 constexpr double training_trace = 1e-3;    // weight of the uniform guess in a leaf, see Task::costs
 constexpr int scoring_rows = 2048;         // rows of a block in hard scoring
+constexpr int narrow = 64;                 // columns, see Trainer::is_narrow
 constexpr int scale_steps = 25;            // steps between two fits of the prior's scales
 
 }  // namespace
@@ -19,16 +20,21 @@ Trainer::Trainer(const TrainingData& data, const Task& task, const Prior& prior,
                  std::vector<Node>& nodes, std::vector<int> rows, std::uint64_t seed,
                  std::uint64_t key, const Hooks& hooks)
     : data_(data), task_(task), prior_(prior), nodes_(nodes), rows_(std::move(rows)), seed_(seed),
-      key_(key), hooks_(hooks), moments_(nodes.size()), scales_(nodes.size()),
-      tails_(nodes.size()), statistics_(nodes.size() * task.statistics(), 0.0) {
+      key_(key), hooks_(hooks), serial_(hooks.serial()), is_trunk_end_(trunk_ends(nodes)),
+      state_(nodes.size()), work_a_row_(nodes.size(), 50.0), work_(nodes.size(), 150.0 * task.statistics()) {
   for (int r : rows_) total_weight_ += task_.weight(r);
-  for (std::size_t v = 0; v < nodes_.size(); ++v) {
-    moments_[v].first.assign(nodes_[v].gate.theta.size(), 0);
-    moments_[v].second.assign(nodes_[v].gate.theta.size(), 0);
-    work_a_row_ += 2.0 * nodes_[v].gate.width * (nodes_[v].gate.d + 16);
+  for (const Node& node : nodes_) is_leaf_.push_back(node.is_leaf());
+  for (std::size_t v = nodes_.size(); v-- > 0;) {  // children come after their parents
+    const Node& node = nodes_[v];
+    state_[v].statistics.assign(task.statistics(), 0.0);
+    if (node.is_leaf()) continue;
+    state_[v].first.assign(node.gate.theta.size(), 0);
+    state_[v].second.assign(node.gate.theta.size(), 0);
+    // A row goes on to about one of the children.
+    work_a_row_[v] = 3.0 * node.gate.width * (node.gate.d + 16) +
+                     0.5 * (work_a_row_[node.left] + work_a_row_[node.right]);
+    work_[v] = 8.0 * node.gate.theta.size() + work_[node.left] + work_[node.right];
   }
-  // A row comes to about one node a level of a balanced tree.
-  work_a_row_ *= std::log2(nodes_.size() + 1.0) / nodes_.size();
 }
 
 double Trainer::epoch(const EpochSettings& settings) {
@@ -44,14 +50,14 @@ double Trainer::epoch(const EpochSettings& settings) {
     batch_.index.assign(rows_.begin() + first, rows_.begin() + last);
     // Statistics remember about half an epoch; with one batch an epoch, none.
     const double memory = std::max(0.0, 1.0 - 2.0 / steps);
-    loss += step(settings, memory, nullptr);
+    loss += step({settings, memory, nullptr});
   }
   return loss / total_weight_;
 }
 
 void Trainer::refresh_scales() {
   hooks_.run(static_cast<int>(nodes_.size()), [&](int v) {
-    if (!nodes_[v].is_leaf()) scales_[v] = prior_.fit_scales(nodes_[v].gate);
+    if (!nodes_[v].is_leaf()) state_[v].scales = prior_.fit_scales(nodes_[v].gate);
   });
   next_scales_ = steps_ + scale_steps;
 }
@@ -64,150 +70,179 @@ std::vector<std::vector<Real>> Trainer::gradient(const EpochSettings& settings, 
   refresh_scales();
   views_ = views_of(data_, nodes_);
   batch_.index = rows_;
-  *loss = step(settings, 0.0, &sink);
+  *loss = step({settings, 0.0, &sink});
   for (std::size_t v = 0; v < nodes_.size(); ++v)
     if (!nodes_[v].is_leaf())
-      *loss += settings.nat * (settings.prior * prior_.penalty(nodes_[v].gate, scales_[v]) +
+      *loss += settings.nat * (settings.prior * prior_.penalty(nodes_[v].gate, state_[v].scales) +
                                prior_.slope_penalty(nodes_[v].gate, settings.lambda));
   *loss /= total_weight_;
   return sink;
 }
 
 // One step on batch_.index; returns the batch's total loss (weight times cost).
-double Trainer::step(const EpochSettings& settings, double memory,
-                     std::vector<std::vector<Real>>* sink) {
-  data_.gather(batch_, settings.dropout, Stream(seed_, key_, Purpose::dropout, steps_++), hooks_);
-  send_down(Routing::soft, settings.lambda, settings.reach_tolerance, 0);
-  const double loss = visit_leaves(memory);
+double Trainer::step(const Step& step) {
+  const EpochSettings& settings = step.settings;
+  const Stream key(seed_, key_, Purpose::dropout, steps_++);
   // Every batch stands for the whole data set, whatever its rows weigh.
-  const double scale = static_cast<double>(rows_.size()) / (total_weight_ * batch_.rows);
-  for_panels([&](Panel& panel, const Hooks& hooks) {
-    panel.pull_back(tree(), batch_, task_, settings.lambda, scale);
-    panel.make_tails(tree(), hooks);
-  });
-  update(settings, sink);
+  const double scale = static_cast<double>(rows_.size()) / (total_weight_ * batch_.index.size());
+  pull_.resize(batch_.index.size());
+  for (State& state : state_) state.loss = 0;
+  const auto fill = [&](RowRange rows) {
+    data_.gather_rows(batch_, settings.dropout, key, rows.first, rows.first + rows.count);
+    for (int i = rows.first; i < rows.first + rows.count; ++i)
+      pull_[i] = task_.weight(batch_.index[i]) * scale * settings.lambda;
+  };
+  send_down({Routing::soft, settings.lambda, settings.reach_tolerance}, 0, fill,
+            [&](Limb& branch) { train_branch(step, branch); });
+  return_to_trunk();
+  update(step, {panels_.data(), static_cast<int>(cuts_.size()), is_narrow()}, trunk_, hooks_);
+  double loss = 0;
+  for (const State& state : state_) loss += state.loss;
   return loss;
 }
 
-void Trainer::for_panels(const std::function<void(Panel&, const Hooks&)>& body) {
-  if (cuts_.size() == 1) {
-    body(panels_[0], hooks_);
-    return;
-  }
-  std::vector<double> work;
-  for (const RowRange& rows : cuts_) work.push_back(work_a_row_ * rows.count);
-  const Hooks inside = hooks_.serial();
-  parallel_by_work(work, hooks_, [&](int p) { body(panels_[p], inside); });
-}
-
-void Trainer::send_down(Routing routing, double lambda, double tolerance, int top) {
-  cuts_ = cut_into_panels(batch_.rows, nodes_);
+void Trainer::send_down(const Rule& rule, int top, const std::function<void(RowRange)>& fill,
+                        const std::function<void(Limb&)>& body) {
+  find_trunk(top);
+  data_.make_room(batch_);
+  cuts_ = cut_into_panels(batch_.rows);
   if (panels_.size() < cuts_.size()) panels_.resize(cuts_.size());
-  for_panels([&](Panel& panel, const Hooks& hooks) {
-    const RowRange rows = cuts_[&panel - panels_.data()];
-    panel.pass.forward(tree(), batch_, rows, routing, lambda, tolerance, hooks, top);
-    panel.make_room();
+  std::vector<double> work;
+  for (const RowRange& rows : cuts_) work.push_back(work_a_row_[top] * rows.count);
+  parallel_by_work(work, hooks_, [&](int p) {
+    fill(cuts_[p]);
+    panels_[p].pass.clear();
+    panels_[p].pass.add(cuts_[p]);
+    panels_[p].pass.forward(tree(), batch_, top, is_trunk_end_, rule);
+    panels_[p].make_room();
+  });
+  const Limbs panels = {panels_.data(), static_cast<int>(cuts_.size()), false};
+  work.clear();
+  for (int v : ends_) work.push_back(work_a_row_[v] * arrived(panels, v) + work_[v]);
+  parallel_by_work(work, hooks_, [&](int b) {
+    Limb& branch = branches_[b];
+    branch.pass.clear();
+    for (const Limb& panel : panels)
+      if (const Visit* visit = panel.pass.visit_of(ends_[b])) branch.pass.add(panel.pass, *visit);
+    branch.pass.forward(tree(), batch_, ends_[b], is_leaf_, rule);
+    branch.make_room();
+    body(branch);
   });
 }
 
-int Trainer::arrived(int node) const {
+// The nodes of the trunk below `top`, and where it ends from left to right.
+void Trainer::find_trunk(int top) {
+  trunk_.clear();
+  ends_.clear();
+  std::vector<int> open(1, top);
+  while (!open.empty()) {
+    const int v = open.back();
+    open.pop_back();
+    (is_trunk_end_[v] ? ends_ : trunk_).push_back(v);
+    if (is_trunk_end_[v]) continue;
+    open.push_back(nodes_[v].right);
+    open.push_back(nodes_[v].left);
+  }
+  if (branches_.size() < ends_.size()) branches_.resize(ends_.size());
+}
+
+int Trainer::arrived(const Limbs& limbs, int node) {
   int count = 0;
-  for (std::size_t p = 0; p < cuts_.size(); ++p)
-    if (const Visit* visit = panels_[p].pass.visit_of(node)) count += visit->count;
+  for (const Limb& limb : limbs)
+    if (const Visit* visit = limb.pass.visit_of(node)) count += visit->count;
   return count;
 }
 
-// Leaf statistics (Eq. 11, with memory), then V of every row in every leaf.
-double Trainer::visit_leaves(double memory) {
-  std::vector<int> leaves;
+// The panels take V of their rows from the branches, and the gradient to the root.
+void Trainer::return_to_trunk() {
   std::vector<double> work;
-  for (std::size_t v = 0; v < nodes_.size(); ++v) {
-    const int count = nodes_[v].is_leaf() ? arrived(static_cast<int>(v)) : 0;
-    if (count == 0) continue;
-    leaves.push_back(static_cast<int>(v));
-    work.push_back(50.0 * (count + 3 * task_.statistics()));
-  }
-  std::vector<double> loss(leaves.size(), 0.0);
-  parallel_by_work(work, hooks_, [&](int l) { loss[l] = visit_leaf(leaves[l], memory); });
-  double sum = 0;
-  for (double l : loss) sum += l;
-  return sum;
+  for (const RowRange& rows : cuts_) work.push_back(0.3 * work_a_row_[0] * rows.count);
+  parallel_by_work(work, hooks_, [&](int p) {
+    Limb& panel = panels_[p];
+    for (std::size_t b = 0; b < ends_.size(); ++b) {
+      const Visit* own = panel.pass.visit_of(ends_[b]);
+      if (!own) continue;
+      auto from = branches_[b].below.begin();  // rows of earlier panels come first
+      for (int q = 0; q < p; ++q)
+        if (const Visit* visit = panels_[q].pass.visit_of(ends_[b])) from += visit->count;
+      std::copy_n(from, own->count, panel.below.begin() + own->first);
+    }
+    panel.pull_back(pull_);
+    panel.make_tails(tree());
+    if (is_narrow()) panel.make_gradients(tree(), batch_);
+  });
 }
 
-double Trainer::visit_leaf(int leaf, double memory) {
-  struct Scratch {
-    std::vector<int> rows;
-    std::vector<Real> reach;
-    std::vector<double> cost;
-  };
-  thread_local Scratch own;
-  Scratch& scratch = own;  // looked up once: every use of a thread's own would do it again
-  const int count = arrived(leaf), width = task_.statistics();
-  scratch.rows.resize(count);
-  scratch.reach.resize(count);
-  scratch.cost.resize(count);
-  int* const rows = scratch.rows.data();
-  Real* const reach = scratch.reach.data();
-  double* const cost = scratch.cost.data();
-  int at = 0;
-  for (std::size_t p = 0; p < cuts_.size(); ++p) {
-    const Pass& pass = panels_[p].pass;
-    const Visit* visit = pass.visit_of(leaf);
-    for (int e = visit ? visit->first : 0; visit && e < visit->first + visit->count; ++e, ++at) {
-      rows[at] = batch_.index[pass.row[e]];
-      reach[at] = pass.reach[e];
-    }
-  }
-  double* statistics = statistics_.data() + static_cast<std::size_t>(leaf) * width;
-  for (int s = 0; s < width; ++s) statistics[s] *= memory;
-  task_.accumulate(count, rows, reach, statistics);
-  task_.costs(statistics, training_trace, count, rows, cost);
+// The gradient of a gate is smaller than the values of its facets for a panel's rows: it
+// is made where those are, and the panels' are summed.
+bool Trainer::is_narrow() const { return !data_.is_sparse() && data_.d() <= narrow; }
+
+// From its leaves back to where it begins; no other limb has a part in its nodes.
+void Trainer::train_branch(const Step& step, Limb& branch) {
+  for (const Visit& visit : branch.pass.visits())
+    if (visit.ends) visit_leaf(step, branch, visit);
+  branch.pull_back(pull_);
+  branch.make_tails(tree());
+  std::vector<int> gates;
+  for (const Visit& visit : branch.pass.visits())
+    if (!visit.ends) gates.push_back(visit.node);
+  update(step, {&branch, 1, false}, gates, serial_);
+}
+
+// Leaf statistics (Eq. 11, with memory), then V of every row in the leaf.
+void Trainer::visit_leaf(const Step& step, Limb& branch, const Visit& visit) {
+  thread_local std::vector<int> own;
+  std::vector<int>& rows = own;  // looked up once: every use of a thread's own would do it again
+  rows.resize(visit.count);
+  for (int i = 0; i < visit.count; ++i)
+    rows[i] = batch_.index[branch.pass.row[visit.first + i]];
+  const Real* const reach = branch.pass.reach.data() + visit.first;
+  double* const cost = branch.below.data() + visit.first;
+  State& state = state_[visit.node];
+  for (double& s : state.statistics) s *= step.memory;
+  task_.accumulate(visit.count, rows.data(), reach, state.statistics.data());
+  task_.costs(state.statistics.data(), training_trace, visit.count, rows.data(), cost);
   double loss = 0;
-  for (int i = 0; i < count; ++i) loss += task_.weight(rows[i]) * reach[i] * cost[i];
-  const double* from = cost;
-  for (std::size_t p = 0; p < cuts_.size(); ++p)
-    if (const Visit* visit = panels_[p].pass.visit_of(leaf)) {
-      std::copy_n(from, visit->count, panels_[p].below.begin() + visit->first);
-      from += visit->count;
-    }
-  return loss;
+  for (int i = 0; i < visit.count; ++i) loss += task_.weight(rows[i]) * reach[i] * cost[i];
+  state.loss = loss;
 }
 
 // Every gate that rows came to moves: B by chunks of columns, then [ a | log_r | g0 ].
-void Trainer::update(const EpochSettings& settings, std::vector<std::vector<Real>>* sink) {
+void Trainer::update(const Step& step, const Limbs& limbs, const std::vector<int>& nodes,
+                     const Hooks& hooks) {
   const int chunks = data_.chunks();
-  std::vector<int> gates;
+  std::vector<int> moving;
   std::vector<double> work, work_tail;
-  for (std::size_t v = 0; v < nodes_.size(); ++v) {
-    const int count = nodes_[v].is_leaf() ? 0 : arrived(static_cast<int>(v));
+  for (int v : nodes) {
+    const int count = arrived(limbs, v);
     if (count == 0) continue;
-    gates.push_back(static_cast<int>(v));
+    moving.push_back(v);
     work_tail.push_back(200.0 * nodes_[v].gate.width);
     for (int c = 0; c < chunks; ++c)
       work.push_back(static_cast<double>(count + 8) * nodes_[v].gate.width *
                      (data_.chunk_end(c) - data_.chunk_begin(c)));
-    if (!sink) ++moments_[v].steps;
+    if (!step.sink) state_[v].adam = adam_step(step.settings.rate, ++state_[v].steps);
   }
   if (chunks == 1) {
-    parallel_by_work(work, hooks_, [&](int i) {
-      sum_tails(gates[i]);
-      update_chunk(settings, gates[i], 0, sink);
-      update_tail(settings, gates[i], sink);
+    parallel_by_work(work, hooks, [&](int i) {
+      sum_tails(limbs, moving[i]);
+      update_chunk(step, limbs, moving[i], 0);
+      update_tail(step, moving[i]);
     });
     return;
   }
-  for (int v : gates) sum_tails(v);
-  parallel_by_work(work, hooks_, [&](int i) {
-    update_chunk(settings, gates[i / chunks], i % chunks, sink);
+  for (int v : moving) sum_tails(limbs, v);
+  parallel_by_work(work, hooks, [&](int i) {
+    update_chunk(step, limbs, moving[i / chunks], i % chunks);
   });
-  parallel_by_work(work_tail, hooks_, [&](int i) { update_tail(settings, gates[i], sink); });
+  parallel_by_work(work_tail, hooks, [&](int i) { update_tail(step, moving[i]); });
 }
 
-void Trainer::sum_tails(int node) {
-  std::vector<Real>& sum = tails_[node];
+void Trainer::sum_tails(const Limbs& limbs, int node) {
+  Lines<Real>& sum = state_[node].tail;
   sum.assign(3 * nodes_[node].gate.width, 0);
-  for (std::size_t p = 0; p < cuts_.size(); ++p)
-    if (const Real* tail = panels_[p].tail(node))
+  for (const Limb& limb : limbs)
+    if (const Real* tail = limb.tail(node))
       for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += tail[i];
 }
 
@@ -221,59 +256,63 @@ AdamStep Trainer::adam_step(double rate, int steps) const {
           static_cast<Real>(beta2), static_cast<Real>(epsilon * second * epsilon * second)};
 }
 
-void Trainer::update_chunk(const EpochSettings& settings, int node, int chunk,
-                           std::vector<std::vector<Real>>* sink) {
+void Trainer::update_chunk(const Step& step, const Limbs& limbs, int node, int chunk) {
+  const EpochSettings& settings = step.settings;
   Gate& gate = nodes_[node].gate;
+  State& state = state_[node];
   const int j0 = data_.chunk_begin(chunk), j1 = data_.chunk_end(chunk);
-  thread_local std::vector<Real> gradient;
+  thread_local std::vector<Real> own;
+  std::vector<Real>& gradient = own;
   const std::size_t size = static_cast<std::size_t>(j1 - j0) * gate.width;
   if (gradient.size() < size) gradient.resize(size);
-  gate_backward_start(data_, views_[node], chunk, tails_[node].data(), gradient.data());
-  for (std::size_t p = 0; p < cuts_.size(); ++p) {
-    const Pass& pass = panels_[p].pass;
-    if (const Visit* visit = pass.visit_of(node))
+  gate_backward_start(data_, views_[node], chunk, state_[node].tail.data(), gradient.data());
+  for (const Limb& limb : limbs) {
+    const Visit* visit = limb.pass.visit_of(node);
+    if (!visit) continue;
+    if (limbs.have_gradients)
+      for (std::size_t i = 0; i < size; ++i) gradient[i] += limb.gradient(node)[i];
+    else
       gate_backward_chunk(data_, batch_, views_[node], chunk, visit->count,
-                          pass.row.data() + visit->first, pass.sigmoid.data() + visit->activation,
-                          gradient.data());
+                          limb.pass.row.data() + visit->first,
+                          limb.pass.sigmoid.data() + visit->activation, gradient.data());
   }
   const double share = settings.nat / total_weight_;
   if (uses_prior(settings))
-    prior_.add_chunk(gate, scales_[node], settings.prior * share, j0, j1, gradient.data());
+    prior_.add_chunk(gate, state.scales, settings.prior * share, j0, j1, gradient.data());
   if (prior_.bounds_slope())
     prior_.add_slope_chunk(gate, settings.lambda, share, j0, j1, gradient.data());
   if (gate.column >= 0)
     for (int j = j0; j < j1; ++j)
       if (j != gate.column) std::fill_n(gradient.begin() + (j - j0) * gate.width, gate.width, Real(0));
   const std::size_t place = static_cast<std::size_t>(j0) * gate.width;
-  if (sink) {
-    std::copy(gradient.begin(), gradient.begin() + size, (*sink)[node].begin() + place);
+  if (step.sink) {
+    std::copy(gradient.begin(), gradient.begin() + size, (*step.sink)[node].begin() + place);
     return;
   }
-  Moments& m = moments_[node];
-  kernels().adam(static_cast<int>(size), adam_step(settings.rate, m.steps), gradient.data(),
-                 m.first.data() + place, m.second.data() + place, gate.theta.data() + place);
+  kernels().adam(static_cast<int>(size), state.adam, gradient.data(), state.first.data() + place,
+                 state.second.data() + place, gate.theta.data() + place);
 }
 
 // After the chunks: they need the gradient of the intercepts as the rows gave it.
-void Trainer::update_tail(const EpochSettings& settings, int node,
-                          std::vector<std::vector<Real>>* sink) {
+void Trainer::update_tail(const Step& step, int node) {
+  const EpochSettings& settings = step.settings;
   Gate& gate = nodes_[node].gate;
-  std::vector<Real>& tail = tails_[node];
+  State& state = state_[node];
+  Lines<Real>& tail = state.tail;
   const double share = settings.nat / total_weight_;
-  if (uses_prior(settings)) prior_.add_tail(gate, scales_[node], settings.prior * share, tail.data());
+  if (uses_prior(settings)) prior_.add_tail(gate, state.scales, settings.prior * share, tail.data());
   if (prior_.bounds_slope()) prior_.add_slope_tail(gate, settings.lambda, share, tail.data());
-  if (sink) {
-    std::copy(tail.begin(), tail.end(), (*sink)[node].begin() + gate.tail());
+  if (step.sink) {
+    std::copy(tail.begin(), tail.end(), (*step.sink)[node].begin() + gate.tail());
     return;
   }
-  Moments& m = moments_[node];
-  const AdamStep usual = adam_step(settings.rate, m.steps);
-  AdamStep of_weights = usual;
+  AdamStep of_weights = state.adam;
   of_weights.rate *= static_cast<Real>(settings.weight_rate);
   for (int part = 0; part < 3; ++part) {  // a, log_r, g0
     const std::size_t place = gate.tail() + static_cast<std::size_t>(part) * gate.width;
-    kernels().adam(gate.width, part == 1 ? of_weights : usual, tail.data() + part * gate.width,
-                   m.first.data() + place, m.second.data() + place, gate.theta.data() + place);
+    kernels().adam(gate.width, part == 1 ? of_weights : state.adam, tail.data() + part * gate.width,
+                   state.first.data() + place, state.second.data() + place,
+                   gate.theta.data() + place);
   }
   views_[node].refresh(gate, data_);
 }
@@ -285,19 +324,23 @@ void Trainer::for_hard_leaves(int top, const std::vector<int>& rows, const LeafB
   for (int first = 0; first < n; first += scoring_rows) {
     hooks_.stop_if_cancelled();
     batch_.index.assign(rows.begin() + first, rows.begin() + std::min(n, first + scoring_rows));
-    data_.gather(batch_, 0.0, Stream(0, 0, Purpose::dropout), hooks_);
-    send_down(Routing::hard, 1.0, 0.0, top);
-    for (std::size_t p = 0; p < cuts_.size(); ++p)
-      for (const Visit& visit : panels_[p].pass.visits()) {
-        if (!nodes_[visit.node].is_leaf()) continue;
+    const auto fill = [&](RowRange r) {
+      data_.gather_rows(batch_, 0.0, Stream(0, 0, Purpose::dropout), r.first, r.first + r.count);
+    };
+    send_down({Routing::hard}, top, fill, [](Limb&) {});
+    for (std::size_t b = 0; b < ends_.size(); ++b) {
+      const Pass& pass = branches_[b].pass;
+      for (const Visit& visit : pass.visits()) {
+        if (!visit.ends) continue;
         here.resize(visit.count);
         place.resize(visit.count);
         for (int i = 0; i < visit.count; ++i) {
-          place[i] = first + panels_[p].pass.row[visit.first + i];
+          place[i] = first + pass.row[visit.first + i];
           here[i] = rows[place[i]];
         }
         body(visit.node, here, place);
       }
+    }
   }
 }
 
@@ -343,8 +386,10 @@ double Trainer::impurity(const std::vector<double>& statistics) const {
 }
 
 void Trainer::warm_statistics() {
-  statistics_ = hard_statistics(rows_, task_);
-  for (double& s : statistics_) s *= 0.5;
+  const std::vector<double> all = hard_statistics(rows_, task_);
+  auto from = all.begin();
+  for (State& state : state_)
+    for (double& s : state.statistics) s = 0.5 * *from++;
 }
 
 }  // namespace cpt

@@ -1,13 +1,14 @@
 // trainer.h: gradient descent on all gates of a tree (Algorithm 1). The same
 // trainer serves a stump during greedy growth and the whole tree afterwards.
-// A step: the panels of a batch go down the tree, the leaves take in what arrives,
-// the panels bring the gradient back (panel.h), every gate moves.
+// A step (limb.h): the panels of a batch go down the trunk. Each branch takes on the rows
+// that come to it: down to its leaves, back with the gradient, and its gates move. Then the
+// panels bring the gradient back to the root, and the trunk's gates move.
 #ifndef CPT_TRAINER_H
 #define CPT_TRAINER_H
 
 #include <vector>
 
-#include "panel.h"
+#include "limb.h"
 #include "prior.h"
 #include "task.h"
 
@@ -58,23 +59,45 @@ class Trainer {
   std::vector<std::vector<Real>> gradient(const EpochSettings& settings, double* loss);
 
  private:
-  struct Moments {
-    std::vector<Real> first, second;
+  // What training keeps of a node. Neighbours may be in branches of different threads.
+  struct alignas(cache_line) State {
+    Lines<Real> first, second;  // Adam's moments
     int steps = 0;
+    AdamStep adam = {};
+    Lines<Real> tail;          // gradient of [ a | log_r | g0 ]
+    std::vector<Real> scales;  // the prior's b_k
+    Lines<double> statistics;  // of a leaf, decayed
+    double loss = 0;           // of a leaf: the batch's
   };
-  double step(const EpochSettings& settings, double memory, std::vector<std::vector<Real>>* sink);
-  // Fills the panels and sends them down from `top`.
-  void send_down(Routing routing, double lambda, double tolerance, int top);
-  // body(panel, hooks for work inside it), for all panels
-  void for_panels(const std::function<void(Panel&, const Hooks&)>& body);
-  double visit_leaves(double memory);
-  double visit_leaf(int leaf, double memory);
-  int arrived(int node) const;  // rows there, of all panels
-  void update(const EpochSettings& settings, std::vector<std::vector<Real>>* sink);
-  void sum_tails(int node);
-  void update_chunk(const EpochSettings& settings, int node, int chunk,
-                    std::vector<std::vector<Real>>* sink);
-  void update_tail(const EpochSettings& settings, int node, std::vector<std::vector<Real>>* sink);
+  struct Step {
+    const EpochSettings& settings;
+    double memory;                        // how much of the leaves' statistics stays
+    std::vector<std::vector<Real>>* sink;  // takes the gradient; null: gates move
+  };
+  // Limbs that share nodes: the panels of the trunk, or one branch.
+  struct Limbs {
+    Limb* limb;
+    int count;
+    bool have_gradients;
+    Limb* begin() const { return limb; }
+    Limb* end() const { return limb + count; }
+  };
+  double step(const Step& step);
+  // Sends the batch down from `top`: fill(rows) has a panel's rows ready, body(branch) is
+  // called when the rows of a branch are down.
+  void send_down(const Rule& rule, int top, const std::function<void(RowRange)>& fill,
+                 const std::function<void(Limb&)>& body);
+  void find_trunk(int top);
+  void train_branch(const Step& step, Limb& branch);
+  void visit_leaf(const Step& step, Limb& branch, const Visit& visit);
+  void return_to_trunk();
+  bool is_narrow() const;
+  static int arrived(const Limbs& limbs, int node);
+  void update(const Step& step, const Limbs& limbs, const std::vector<int>& nodes,
+              const Hooks& hooks);
+  void sum_tails(const Limbs& limbs, int node);
+  void update_chunk(const Step& step, const Limbs& limbs, int node, int chunk);
+  void update_tail(const Step& step, int node);
   AdamStep adam_step(double rate, int steps) const;
   bool uses_prior(const EpochSettings& settings) const;
   // body(leaf, rows there, their places in `rows`), for rows sent down hard from `top`
@@ -90,19 +113,22 @@ class Trainer {
   std::vector<int> rows_;
   std::uint64_t seed_, key_;
   const Hooks& hooks_;
+  const Hooks serial_;  // for work inside a branch
   double total_weight_ = 0;
-  double work_a_row_ = 0;  // multiply-adds, roughly
   int epochs_ = 0;
   std::uint64_t steps_ = 0, next_scales_ = 0;
 
   Batch batch_;
-  std::vector<RowRange> cuts_;    // which rows of the batch belong to which panel
-  std::vector<Panel> panels_;     // at least as many
+  std::vector<double> pull_;      // per row of the batch, see Limb::pull_back
+  std::vector<char> is_leaf_, is_trunk_end_;  // per node
+  std::vector<RowRange> cuts_;                // which rows of the batch belong to which panel
+  std::vector<Limb> panels_;                  // of the trunk; at least as many
+  std::vector<int> trunk_, ends_;             // its nodes below `top`, and where it ends
+  std::vector<Limb> branches_;                // one for each end
   std::vector<GateView> views_;   // per node
-  std::vector<Moments> moments_;           // per node
-  std::vector<std::vector<Real>> scales_;  // per node: the prior's b_k
-  std::vector<std::vector<Real>> tails_;   // per node: gradient of [ a | log_r | g0 ]
-  std::vector<double> statistics_;         // per node: decayed leaf statistics
+  std::vector<State> state_;      // per node
+  // Per node: multiply-adds a row below it, roughly, and of all rows together.
+  std::vector<double> work_a_row_, work_;
 };
 
 }  // namespace cpt

@@ -36,6 +36,7 @@ inline Hooks serial_hooks() {
 
 inline Hooks reversed_hooks() {
   Hooks h;
+  h.threads = 2;  // so that the engine makes tasks
   h.parallel_for = [](int tasks, const std::function<void(int)>& body) {
     for (int t = tasks - 1; t >= 0; --t) body(t);
   };

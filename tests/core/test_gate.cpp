@@ -129,6 +129,16 @@ TEST(gate_tree_inside_is_convex_on_random_segments) {
   }
 }
 
+// All rows of the batch from the root to the leaves.
+void send_all(const World& w, const std::vector<Node>& nodes, const Batch& batch, const Rule& rule,
+              Pass& pass) {
+  std::vector<char> is_leaf;
+  for (const Node& node : nodes) is_leaf.push_back(node.is_leaf());
+  pass.clear();
+  pass.add({0, batch.rows});
+  pass.forward({w.data, nodes, views_of(w.data, nodes)}, batch, 0, is_leaf, rule);
+}
+
 // Appendix of the paper: f = 1 - exp(-g), f_lambda = 1 / (1 + ((1 - f) / (1 - p0))^lambda).
 TEST(gate_soft_rule_is_the_papers_f_lambda) {
   Matrix m = random_matrix(200, 5, 0.3, 26);
@@ -146,8 +156,7 @@ TEST(gate_soft_rule_is_the_papers_f_lambda) {
       batch.index = w.all;
       w.data.gather(batch, 0.0, Stream(0, 0, Purpose::dropout), w.hooks);
       Pass pass;
-      const std::vector<GateView> views = views_of(w.data, nodes);
-      pass.forward({w.data, nodes, views}, batch, {0, m.n}, Routing::soft, lambda, 0.0, w.hooks);
+      send_all(w, nodes, batch, {Routing::soft, lambda}, pass);
       const Tree tree = to_user_units(nodes, w.data.scaling(), lambda, 2);
       const std::vector<double> value = {9, 9, 1, 0, 0, 1};  // rows: root, left, right
       const std::vector<double> soft = soft_values(tree, value, 2, w.rows, w.hooks);
@@ -174,9 +183,8 @@ TEST(gate_hard_rule_and_reach) {
   w.data.gather(batch, 0.0, Stream(0, 0, Purpose::dropout), w.hooks);
   for (double lambda : {0.5, 5.0}) {
     Pass soft, hard;
-    const std::vector<GateView> views = views_of(w.data, nodes);
-    soft.forward({w.data, nodes, views}, batch, {0, m.n}, Routing::soft, lambda, 0.0, w.hooks);
-    hard.forward({w.data, nodes, views}, batch, {0, m.n}, Routing::hard, lambda, 0.0, w.hooks);
+    send_all(w, nodes, batch, {Routing::soft, lambda}, soft);
+    send_all(w, nodes, batch, {Routing::hard}, hard);
     for (int i = 0; i < m.n; ++i)
       CHECK((soft.right[i] > Real(0.5)) == (hard.right[i] == 1), lambda, i, soft.right[i]);
     for (const Pass* pass : {&soft, &hard}) {

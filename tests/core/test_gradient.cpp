@@ -236,8 +236,9 @@ void compare_all(bool regression, bool sparse, double prior_weight, double lambd
   const double want = ref.loss(theta, false);
   CHECK(std::fabs(loss - want) < (is_double ? 1e-12 : 1e-5) * (1 + std::fabs(want)), label.str(),
         loss, want);
-  for (int v = 0; v < 3; ++v) compare_node(ref, theta, v, got[v], label.str().c_str());
-  for (int v = 3; v < 7; ++v) CHECK(got[v].empty(), label.str(), v);
+  for (std::size_t v = 0; v < nodes.size(); ++v)
+    if (nodes[v].is_leaf()) CHECK(got[v].empty(), label.str(), v);
+    else compare_node(ref, theta, static_cast<int>(v), got[v], label.str().c_str());
 }
 
 double gap(const std::vector<Real>& a, const std::vector<Real>& b) {
@@ -271,25 +272,82 @@ TEST(gradient_regression_sparse) {
     for (double prior : {0.0, 0.6}) compare_all(true, true, prior, lambda);
 }
 
-// Many rows: several panels, whose leaves and gates must see the rows of all.
+// Many rows: several panels, whose branches and gates must see the rows of all.
 TEST(gradient_of_several_panels) {
   for (bool regression : {false, true})
     for (bool sparse : {false, true}) compare_all(regression, sparse, 0.6, 1.5, 1300);
 }
 
-TEST(gradient_panels_cut_a_batch_once) {
-  for (int width : {3, 500})  // small gates: panels; large ones: one
-    for (int rows : {1, 500, 767, 768, 1000, 1300, 5001}) {
-      Stream s = random_numbers(78);
-      const std::vector<RowRange> cuts = cut_into_panels(rows, random_nodes(width, 2, {20, 3, 1}, s));
-      int next = 0;
-      for (const RowRange& cut : cuts) {
-        CHECK(cut.first == next && cut.count > 0, width, rows, cut.first, cut.count);
-        next += cut.count;
+// Many nodes: a trunk of three levels, and branches. Of each gate all parameters at once,
+// for those of a small gradient far down are as small as the error of the differences.
+TEST(gradient_of_a_deep_tree) {
+  for (bool regression : {false, true})
+    for (bool sparse : {false, true}) {
+      Made m = made(420, 3, regression, 80);
+      World w(m.x.view(sparse), m.y, m.w, options_for(regression, 3));
+      Stream s = random_numbers(81);
+      std::vector<Node> nodes = random_nodes(m.x.p, 5, {4, 2, 1}, s);
+      CHECK(trunk_ends(nodes)[7] && !trunk_ends(nodes)[6]);
+      Trainer trainer(w.data, *w.task, w.prior, nodes, w.all, 1, 1, w.hooks);
+      EpochSettings settings;
+      settings.lambda = 0.7;
+      double loss = 0;
+      const auto got = trainer.gradient(settings, &loss);
+      const Reference ref(nodes, m.x, m.y, m.w, w.options, settings.lambda, settings.prior);
+      Vectors theta = parameters(nodes);
+      for (int v : {0, 2, 5, 7, 10, 14, 15, 22, 30}) {
+        std::vector<double> want, error;
+        for (std::size_t i = 0; i < got[v].size(); ++i) {
+          want.push_back(got[v][i] == 0 ? 0 : ref.slope(theta, v, i));
+          error.push_back(got[v][i] - want.back());
+        }
+        CHECK(norm(want) > 0, regression, sparse, v);
+        CHECK(norm(error) < (is_double ? 1e-7 : 1e-4) * norm(want), regression, sparse, v,
+              norm(error) / norm(want));
       }
-      CHECK(next == rows, width, rows, next);
-      CHECK((cuts.size() > 1) == (width == 3 && rows >= 768), width, rows, cuts.size());
     }
+}
+
+TEST(gradient_panels_cut_a_batch_once) {
+  for (int rows : {1, 100, 383, 384, 1000, 1300, 5001}) {
+    const std::vector<RowRange> cuts = cut_into_panels(rows);
+    int next = 0;
+    for (const RowRange& cut : cuts) {
+      CHECK(cut.first == next && cut.count > 0, rows, cut.first, cut.count);
+      next += cut.count;
+    }
+    CHECK(next == rows, rows, next);
+    CHECK((cuts.size() > 1) == (rows >= 384), rows, cuts.size());
+  }
+}
+
+// A path of splits with one leaf each, and a balanced tree: from the root down, every
+// path meets one end of the trunk, and below it there is at most 1 / 8 of all nodes.
+TEST(gradient_trunk_ends_once_on_every_path) {
+  Stream s = random_numbers(79);
+  std::vector<Node> path(101);
+  for (int v = 0; v < 50; ++v) {
+    path[2 * v].gate = random_parameters(2, 1, s);
+    path[2 * v].left = 2 * v + 1;
+    path[2 * v].right = 2 * v + 2;
+  }
+  for (const std::vector<Node>& nodes : {path, random_nodes(2, 6, {1}, s), std::vector<Node>(1)}) {
+    const std::vector<char> is_end = trunk_ends(nodes);
+    std::vector<int> met(nodes.size(), 0), below(nodes.size(), 1);
+    int trunk = 0;
+    for (std::size_t v = 0; v < nodes.size(); ++v) {
+      trunk += !is_end[v];
+      if (nodes[v].is_leaf()) continue;
+      for (int child : {nodes[v].left, nodes[v].right})
+        met[child] = met[v] + (is_end[v] && met[v] == 0);
+    }
+    for (std::size_t v = nodes.size(); v-- > 0;) {
+      if (!nodes[v].is_leaf()) below[v] += below[nodes[v].left] + below[nodes[v].right];
+      if (nodes[v].is_leaf()) CHECK(met[v] + (met[v] == 0 && is_end[v]) == 1, v, nodes.size());
+      if (is_end[v] && !nodes[v].is_leaf()) CHECK(below[v] * 8 < int(nodes.size()), v, below[v]);
+    }
+    CHECK((trunk > 0) == (nodes.size() > 1), trunk, nodes.size());
+  }
 }
 
 // Many columns: several chunks of the gradient, cut differently for dense and sparse.
@@ -318,23 +376,27 @@ TEST(gradient_dense_equals_sparse) {
       }
 }
 
-TEST(gradient_is_the_same_in_any_order_of_tasks) {
-  Made m = made(900, 40, false, 75);
+void same_in_any_order(int columns, bool sparse) {
+  Made m = made(900, columns, false, 75);
   const Options o = options_for(false, 3);
   Stream s = random_numbers(76);
-  std::vector<Node> nodes = random_nodes(m.x.p, 3, {20, 9, 3}, s);
+  std::vector<Node> nodes = random_nodes(m.x.p, 5, {20, 9, 3}, s);
   EpochSettings settings;
-  for (bool sparse : {false, true}) {
-    std::vector<std::vector<Real>> first;
-    for (const Hooks& hooks : {serial_hooks(), reversed_hooks(), thread_hooks(3)}) {
-      World w(m.x.view(sparse), m.y, m.w, o, hooks);
-      Trainer trainer(w.data, *w.task, w.prior, nodes, w.all, 1, 1, w.hooks);
-      double loss = 0;
-      const auto got = trainer.gradient(settings, &loss);
-      if (first.empty()) first = got;
-      for (std::size_t v = 0; v < got.size(); ++v) CHECK(same_bits(got[v], first[v]), sparse, v);
-    }
+  std::vector<std::vector<Real>> first;
+  for (const Hooks& hooks : {serial_hooks(), reversed_hooks(), thread_hooks(3)}) {
+    World w(m.x.view(sparse), m.y, m.w, o, hooks);
+    Trainer trainer(w.data, *w.task, w.prior, nodes, w.all, 1, 1, w.hooks);
+    double loss = 0;
+    const auto got = trainer.gradient(settings, &loss);
+    if (first.empty()) first = got;
+    for (std::size_t v = 0; v < got.size(); ++v)
+      CHECK(same_bits(got[v], first[v]), columns, sparse, v);
   }
+}
+
+TEST(gradient_is_the_same_in_any_order_of_tasks) {
+  for (int columns : {40, 90})  // the gradient of a gate made by panels, and at once
+    for (bool sparse : {false, true}) same_in_any_order(columns, sparse);
 }
 
 // Rows that hardly arrive are left out, which costs some accuracy: of the gradient of

@@ -1,0 +1,90 @@
+// limb.cpp: see limb.h.
+#include "limb.h"
+
+#include <algorithm>
+
+namespace cpt {
+
+namespace {
+
+constexpr int panel_rows = 256;  // with fewer, the ends of the trunk would see rows one by one
+constexpr int trunk_share = 8;   // its nodes have 1 / 8 of all nodes below, or more
+
+}  // namespace
+
+std::vector<RowRange> cut_into_panels(int rows) {
+  const int panels = std::max(1, (rows + panel_rows / 2) / panel_rows);
+  std::vector<RowRange> out;
+  for (int p = 0, first = 0; p < panels; ++p) {
+    const int last = static_cast<int>(static_cast<long long>(rows) * (p + 1) / panels);
+    out.push_back({first, last - first});
+    first = last;
+  }
+  return out;
+}
+
+std::vector<char> trunk_ends(const std::vector<Node>& nodes) {
+  std::vector<std::size_t> below(nodes.size(), 1);  // nodes, itself included
+  std::vector<char> out(nodes.size(), 1);
+  for (std::size_t v = nodes.size(); v-- > 0;) {  // children come after their parents
+    if (nodes[v].is_leaf()) continue;
+    below[v] += below[nodes[v].left] + below[nodes[v].right];
+    out[v] = below[v] * trunk_share < nodes.size();
+  }
+  return out;
+}
+
+void Limb::make_room() {
+  if (pass.visits().empty()) return;
+  const Visit& last = pass.visits().back();
+  const std::size_t entries = last.first + last.count;
+  if (below.size() >= entries) return;
+  below.resize(entries);
+  dg_.resize(entries);
+}
+
+// Children before parents.
+void Limb::pull_back(const std::vector<double>& pull) {
+  const std::vector<Visit>& visits = pass.visits();
+  for (std::size_t v = visits.size(); v-- > 0;) {
+    const Visit& visit = visits[v];
+    if (visit.ends) continue;
+    for (int e = visit.first; e < visit.first + visit.count; ++e) {
+      const int l = pass.left_entry[e], r = pass.right_entry[e];
+      // A child that hardly anything reaches is taken to cost what its sibling costs.
+      const double left = below[l >= 0 ? l : r], right = below[r >= 0 ? r : l];
+      const double q = pass.right[e];
+      below[e] = q * right + (1 - q) * left;
+      dg_[e] = static_cast<Real>(pull[pass.row[e]] * pass.reach[e] * (right - left) * q * (1 - q));
+    }
+  }
+}
+
+void Limb::make_tails(const SoftTree& tree) {
+  const std::vector<Visit>& visits = pass.visits();
+  if (tails_.size() < visits.size()) tails_.resize(visits.size());
+  for (std::size_t v = 0; v < visits.size(); ++v) {
+    const Visit& visit = visits[v];
+    if (visit.ends) continue;
+    const GateView& view = tree.views[visit.node];
+    tails_[v].resize(3 * view.gate->width);
+    gate_backward_tail(view, visit.count, dg_.data() + visit.first,
+                       pass.sigmoid.data() + visit.activation,
+                       pass.softplus.data() + visit.activation, tails_[v].data());
+  }
+}
+
+void Limb::make_gradients(const SoftTree& tree, const Batch& batch) {
+  const std::vector<Visit>& visits = pass.visits();
+  if (gradients_.size() < visits.size()) gradients_.resize(visits.size());
+  for (std::size_t v = 0; v < visits.size(); ++v) {
+    const Visit& visit = visits[v];
+    if (visit.ends) continue;
+    gradients_[v].assign(tree.nodes[visit.node].gate.tail(), 0);
+    gate_backward_chunk(tree.data, batch, tree.views[visit.node], 0, visit.count,
+                        pass.row.data() + visit.first, pass.sigmoid.data() + visit.activation,
+                        gradients_[v].data());
+  }
+}
+
+}  // namespace cpt
