@@ -8,7 +8,7 @@ namespace cpt {
 namespace {
 
 constexpr int panel_rows = 256;  // with fewer, the ends of the trunk would see rows one by one
-constexpr int trunk_share = 8;   // its nodes have 1 / 8 of all nodes below, or more
+constexpr int trunk_share = 8;   // of all work, 1 / 8 or more is at a node of it and below
 
 }  // namespace
 
@@ -23,14 +23,21 @@ std::vector<RowRange> cut_into_panels(int rows) {
   return out;
 }
 
-std::vector<char> trunk_ends(const std::vector<Node>& nodes) {
-  std::vector<std::size_t> below(nodes.size(), 1);  // nodes, itself included
-  std::vector<char> out(nodes.size(), 1);
-  for (std::size_t v = nodes.size(); v-- > 0;) {  // children come after their parents
-    if (nodes[v].is_leaf()) continue;
-    below[v] += below[nodes[v].left] + below[nodes[v].right];
-    out[v] = below[v] * trunk_share < nodes.size();
-  }
+std::vector<double> even_shares(const std::vector<Node>& nodes) {
+  std::vector<double> share(nodes.size(), 1.0);
+  for (std::size_t v = 0; v < nodes.size(); ++v)  // children come after their parents
+    if (!nodes[v].is_leaf()) share[nodes[v].left] = share[nodes[v].right] = share[v] / 2;
+  return share;
+}
+
+std::vector<char> trunk_ends(const std::vector<Node>& nodes, const std::vector<double>& share) {
+  std::vector<double> work(nodes.size(), 0.0);  // of a node and those below
+  for (std::size_t v = nodes.size(); v-- > 0;)
+    if (!nodes[v].is_leaf())
+      work[v] = share[v] * nodes[v].gate.theta.size() + work[nodes[v].left] + work[nodes[v].right];
+  std::vector<char> out(nodes.size());
+  for (std::size_t v = 0; v < nodes.size(); ++v)
+    out[v] = nodes[v].is_leaf() || work[v] * trunk_share < work[0];
   return out;
 }
 

@@ -19,8 +19,11 @@ namespace cpt {
 // How a batch is cut into panels; it depends on the data, never on the threads.
 std::vector<RowRange> cut_into_panels(int rows);
 
-// Per node: does the trunk end there? Those above have more than a few of all nodes below.
-std::vector<char> trunk_ends(const std::vector<Node>& nodes);
+// Per node: the share of all rows that comes there if every split halves them.
+std::vector<double> even_shares(const std::vector<Node>& nodes);
+// Per node: does the trunk end there? Above its ends, a node and those below have a large
+// part of all work.
+std::vector<char> trunk_ends(const std::vector<Node>& nodes, const std::vector<double>& share);
 
 class alignas(cache_line) Limb {
  public:

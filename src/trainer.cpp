@@ -20,7 +20,7 @@ Trainer::Trainer(const TrainingData& data, const Task& task, const Prior& prior,
                  std::vector<Node>& nodes, std::vector<int> rows, std::uint64_t seed,
                  std::uint64_t key, const Hooks& hooks)
     : data_(data), task_(task), prior_(prior), nodes_(nodes), rows_(std::move(rows)), seed_(seed),
-      key_(key), hooks_(hooks), serial_(hooks.serial()), is_trunk_end_(trunk_ends(nodes)),
+      key_(key), hooks_(hooks), serial_(hooks.serial()), share_(even_shares(nodes)), is_trunk_end_(trunk_ends(nodes, share_)),
       state_(nodes.size()), work_a_row_(nodes.size(), 50.0), work_(nodes.size(), 150.0 * task.statistics()) {
   for (int r : rows_) total_weight_ += task_.weight(r);
   for (const Node& node : nodes_) is_leaf_.push_back(node.is_leaf());
@@ -42,6 +42,7 @@ double Trainer::epoch(const EpochSettings& settings) {
   const int n = static_cast<int>(rows_.size()), steps = steps_in_epoch(rows_.size(), settings.batch_size);
   double loss = 0;
   views_ = views_of(data_, nodes_);
+  is_trunk_end_ = trunk_ends(nodes_, share_);
   for (int s = 0; s < steps; ++s) {
     hooks_.stop_if_cancelled();
     if (uses_prior(settings) && steps_ >= next_scales_) refresh_scales();
@@ -52,6 +53,7 @@ double Trainer::epoch(const EpochSettings& settings) {
     const double memory = std::max(0.0, 1.0 - 2.0 / steps);
     loss += step({settings, memory, nullptr});
   }
+  learn_shares();
   return loss / total_weight_;
 }
 
@@ -144,6 +146,17 @@ void Trainer::find_trunk(int top) {
     open.push_back(nodes_[v].left);
   }
   if (branches_.size() < ends_.size()) branches_.resize(ends_.size());
+}
+
+// What came where in the last step.
+void Trainer::learn_shares() {
+  std::fill(share_.begin(), share_.end(), 0.0);
+  const auto add = [&](const Limb& limb, bool with_ends) {
+    for (const Visit& visit : limb.pass.visits())
+      if (with_ends || !visit.ends) share_[visit.node] += visit.count / double(batch_.rows);
+  };
+  for (std::size_t p = 0; p < cuts_.size(); ++p) add(panels_[p], false);
+  for (std::size_t b = 0; b < ends_.size(); ++b) add(branches_[b], true);
 }
 
 int Trainer::arrived(const Limbs& limbs, int node) {

@@ -88,6 +88,7 @@ class Trainer {
   void send_down(const Rule& rule, int top, const std::function<void(RowRange)>& fill,
                  const std::function<void(Limb&)>& body);
   void find_trunk(int top);
+  void learn_shares();
   void train_branch(const Step& step, Limb& branch);
   void visit_leaf(const Step& step, Limb& branch, const Visit& visit);
   void return_to_trunk();
@@ -120,6 +121,7 @@ class Trainer {
 
   Batch batch_;
   std::vector<double> pull_;      // per row of the batch, see Limb::pull_back
+  std::vector<double> share_;                 // per node: of the rows, when last looked at
   std::vector<char> is_leaf_, is_trunk_end_;  // per node
   std::vector<RowRange> cuts_;                // which rows of the batch belong to which panel
   std::vector<Limb> panels_;                  // of the trunk; at least as many

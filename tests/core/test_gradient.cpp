@@ -287,7 +287,8 @@ TEST(gradient_of_a_deep_tree) {
       World w(m.x.view(sparse), m.y, m.w, options_for(regression, 3));
       Stream s = random_numbers(81);
       std::vector<Node> nodes = random_nodes(m.x.p, 5, {4, 2, 1}, s);
-      CHECK(trunk_ends(nodes)[7] && !trunk_ends(nodes)[6]);
+      const std::vector<char> is_end = trunk_ends(nodes, even_shares(nodes));
+      CHECK(is_end[7] && !is_end[6]);
       Trainer trainer(w.data, *w.task, w.prior, nodes, w.all, 1, 1, w.hooks);
       EpochSettings settings;
       settings.lambda = 0.7;
@@ -321,8 +322,9 @@ TEST(gradient_panels_cut_a_batch_once) {
   }
 }
 
-// A path of splits with one leaf each, and a balanced tree: from the root down, every
-// path meets one end of the trunk, and below it there is at most 1 / 8 of all nodes.
+// A path of splits with one leaf each, and a balanced tree, whose rows come to all nodes
+// alike or go left: from the root down, every path meets one end of the trunk, and there and
+// below there is less than 1 / 8 of all work.
 TEST(gradient_trunk_ends_once_on_every_path) {
   Stream s = random_numbers(79);
   std::vector<Node> path(101);
@@ -331,23 +333,31 @@ TEST(gradient_trunk_ends_once_on_every_path) {
     path[2 * v].left = 2 * v + 1;
     path[2 * v].right = 2 * v + 2;
   }
-  for (const std::vector<Node>& nodes : {path, random_nodes(2, 6, {1}, s), std::vector<Node>(1)}) {
-    const std::vector<char> is_end = trunk_ends(nodes);
-    std::vector<int> met(nodes.size(), 0), below(nodes.size(), 1);
-    int trunk = 0;
-    for (std::size_t v = 0; v < nodes.size(); ++v) {
-      trunk += !is_end[v];
-      if (nodes[v].is_leaf()) continue;
-      for (int child : {nodes[v].left, nodes[v].right})
-        met[child] = met[v] + (is_end[v] && met[v] == 0);
+  for (const std::vector<Node>& nodes : {path, random_nodes(2, 6, {1}, s), std::vector<Node>(1)})
+    for (bool left : {false, true}) {
+      std::vector<double> share = even_shares(nodes), work(nodes.size(), 0.0);
+      for (std::size_t v = 0; v < nodes.size() && left; ++v)
+        if (!nodes[v].is_leaf()) {
+          share[nodes[v].left] = 0.99 * share[v];
+          share[nodes[v].right] = 0.01 * share[v];
+        }
+      const std::vector<char> is_end = trunk_ends(nodes, share);
+      std::vector<int> ends(nodes.size(), 0);  // met on the way to a node, itself included
+      for (std::size_t v = 0; v < nodes.size(); ++v) {
+        ends[v] += is_end[v];
+        if (nodes[v].is_leaf()) CHECK(ends[v] >= 1, v, nodes.size(), left);
+        else
+          for (int child : {nodes[v].left, nodes[v].right}) ends[child] = ends[v];
+      }
+      for (std::size_t v = nodes.size(); v-- > 0;) {
+        if (nodes[v].is_leaf()) continue;
+        work[v] = share[v] * nodes[v].gate.theta.size() + work[nodes[v].left] + work[nodes[v].right];
+      }
+      for (std::size_t v = 0; v < nodes.size(); ++v)
+        if (!nodes[v].is_leaf())
+          CHECK(is_end[v] == (work[v] < work[0] / 8), v, nodes.size(), left);
+      CHECK(is_end[0] == (nodes.size() == 1), nodes.size());
     }
-    for (std::size_t v = nodes.size(); v-- > 0;) {
-      if (!nodes[v].is_leaf()) below[v] += below[nodes[v].left] + below[nodes[v].right];
-      if (nodes[v].is_leaf()) CHECK(met[v] + (met[v] == 0 && is_end[v]) == 1, v, nodes.size());
-      if (is_end[v] && !nodes[v].is_leaf()) CHECK(below[v] * 8 < int(nodes.size()), v, below[v]);
-    }
-    CHECK((trunk > 0) == (nodes.size() > 1), trunk, nodes.size());
-  }
 }
 
 // Many columns: several chunks of the gradient, cut differently for dense and sparse.
