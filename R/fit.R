@@ -25,23 +25,29 @@ fit_mold <- function(mold, settings, call) {
   run_all <- function(mold, cases) {
     fits <- run_engine(mold, cases, settings$threads, settings$verbose)
     Map(function(fit, case) {
-      finish_leaves(fit, mold, case$valid & !case$fill_all, case$control, settings$threads)
+      finish_leaves(fit, reweigh(mold, case$weights), case$valid & !case$fill_all, case$control,
+        settings$threads)
     }, fits, cases)
   }
   start <- proc.time()[["elapsed"]]
   found <- search_settings(mold, settings$control, seed, run_all)
-  valid <- hold_out(mold, found$control$validation, seed)
   # Rows that the user held out stay out; those of the search come back to fill the leaves.
-  case <- fit_case(valid, found$control, seed, fill_all = !is.null(found$search))
+  case <- fit_case(mold, found$control, seed, fill_all = !is.null(found$search))
   fit <- run_all(mold, list(case))[[1L]]
   time <- proc.time()[["elapsed"]] - start
   new_cpt(mold, fit, found, seed, time, bare_call(call))
 }
 
-# One fit to be made: which rows are held out, the settings, a seed of its own, and whether
-# the rows held out fill the leaves with the others in the end.
-fit_case <- function(valid, control, seed, fill_all = FALSE) {
-  list(valid = valid, control = control, seed = seed, fill_all = fill_all)
+# One fit to be made: the rows' weights, which rows are held out, the settings, a seed of
+# its own, and whether the rows held out fill the leaves with the others in the end.
+fit_case <- function(mold, control, seed, fill_all = FALSE) {
+  list(weights = mold$weights, valid = hold_out(mold, control$validation, seed),
+    control = control, seed = seed, fill_all = fill_all)
+}
+
+reweigh <- function(mold, weights) {
+  mold$weights <- weights
+  mold
 }
 
 # One fit for each case. The engine's errors keep their text as the cause; an interrupt
@@ -54,8 +60,8 @@ run_engine <- function(mold, cases, threads, verbose) {
   })
   tryCatch(
     with_progress(verbose, function(tick) {
-      engine_fit_all(mold$x, mold$y, mold$weights, lapply(cases, `[[`, "valid"), options, threads,
-        tick)
+      engine_fit_all(mold$x, mold$y, lapply(cases, `[[`, "weights"), lapply(cases, `[[`, "valid"),
+        options, threads, tick)
     }),
     error = function(e) {
       cpt_abort(c(

@@ -24,8 +24,7 @@ open_settings <- names(recipes$flexible)
 search_share <- 0.25    # of the rows judge
 search_rows <- 40000    # rows that are enough to choose by
 search_least <- 40      # with fewer rows there is nothing to judge by
-search_few <- 3000      # with fewer rows two recipes are judged by other rows, too,
-search_close <- 1.5     # if one loses at most this many times what the other loses
+search_few <- 3000      # with fewer rows each recipe is judged twice, by other rows
 # With this many rows a tree without a teacher holds rows out and is pruned by them: those rows
 # are missed less than restraint is. With fewer, all rows train it.
 search_many <- 10000
@@ -40,7 +39,7 @@ search_effort <- list(starts = 2, tree_starts = 1, refine_epochs = 20, refine_mi
   batch_size = 500, shrink_rounds = 0)
 
 # list(control, search): the settings with nothing left open, and the table of what was
-# tried (NULL if nothing was). `run_all(mold, cases)` fits, see fit_case().
+# tried (NULL if nothing was). `run_all(mold, cases)` makes fits, see fit_case().
 search_settings <- function(mold, control, seed, run_all) {
   distinct <- recipes_for(control)
   choices <- distinct[fits_teacher(distinct, control$teacher_trees, mold)]
@@ -53,10 +52,8 @@ search_settings <- function(mold, control, seed, run_all) {
   if (n > search_rows) mold <- sample_mold(mold, search_rows, seed)
   trials <- lapply(kept, trial_control)
   shrinkages <- shrinkages_for(control)
-  judge <- function(which, split) judge_trials(trials[which], which, shrinkages, mold, seed + split, run_all)
-  tried <- judge(seq_along(trials), 1)
-  close <- best_two(tried)
-  if (n < search_few && length(close) > 1L) tried <- rbind(tried, judge(close, 2))
+  splits <- if (n < search_few && length(trials) > 1L) 1:2 else 1
+  tried <- judge_trials(trials, shrinkages, mold, seed + splits, run_all)
   tried <- summarise_trials(tried, names(choices))
   best <- which(tried$chosen)
   found <- kept[[best]]
@@ -97,42 +94,31 @@ shrinkages_for <- function(control) {
   control$leaf_shrinkage %||% 0
 }
 
-# One row per trial and shrinkage. The rows that judge have no part in the trials: not in
-# the training, nor in the choice of a snapshot or of the size.
-judge_trials <- function(trials, number, shrinkages, mold, seed, run_all) {
-  judges <- hold_out(mold, search_share, seed)
-  part <- mold
-  part$weights[judges] <- 0
-  cases <- lapply(trials, function(trial) {
-    fit_case(hold_out(part, trial$validation, seed), trial, seed, fill_all = TRUE)
-  })
-  judged <- Map(function(number, fit) {
-    loss <- vapply(shrinkages, function(by) judge_tree(mold, judges, fit, by), 0)
-    data.frame(trial = number, split = seed, leaf_shrinkage = shrinkages, loss = loss,
+# One row per seed of a split, trial and shrinkage. The rows that judge have no part in the
+# trials: not in the training, nor in the choice of a snapshot or of the size.
+judge_trials <- function(trials, shrinkages, mold, seeds, run_all) {
+  judges <- lapply(seeds, function(seed) hold_out(mold, search_share, seed))
+  parts <- lapply(judges, function(out) reweigh(mold, ifelse(out, 0, mold$weights)))
+  at <- expand.grid(trial = seq_along(trials), split = seq_along(seeds))
+  cases <- Map(function(trial, split) {
+    fit_case(parts[[split]], trials[[trial]], seeds[split], fill_all = TRUE)
+  }, at$trial, at$split)
+  judged <- Map(function(trial, split, fit) {
+    loss <- vapply(shrinkages, function(by) judge_tree(mold, judges[[split]], fit, by), 0)
+    data.frame(trial = trial, split = split, leaf_shrinkage = shrinkages, loss = loss,
       leaves = sum(tree_leaf(fit$tree)), depth = tree_depth(fit$tree))
-  }, number, run_all(part, cases))
+  }, at$trial, at$split, run_all(mold, cases))
   do.call(rbind, judged)
 }
 
-# Numbers of the best trial and of the second if it is close, each at its best shrinkage.
-best_two <- function(tried) {
-  by <- tapply(tried$loss, tried[c("trial", "leaf_shrinkage")], mean)
-  loss <- apply(by, 1L, min, na.rm = TRUE)
-  first <- utils::head(order(loss), 2L)
-  first[loss[first] <= search_close * min(loss)]
-}
-
-# The best of those that were judged most often.
 summarise_trials <- function(tried, names) {
   mean_of <- function(what) as.vector(tapply(tried[[what]], tried$trial, mean))
-  splits <- as.vector(tapply(tried$split, tried$trial, function(s) length(unique(s))))
   by <- tapply(tried$loss, tried[c("trial", "leaf_shrinkage")], mean)
   at <- apply(by, 1L, which.min)
   loss <- unname(by[cbind(seq_along(at), at)])
-  data.frame(recipe = names, splits = splits, loss = loss,
+  data.frame(recipe = names, splits = max(tried$split), loss = loss,
     leaf_shrinkage = as.double(colnames(by))[at], leaves = round(mean_of("leaves")),
-    depth = ceiling(mean_of("depth")),
-    chosen = seq_along(loss) == which.min(ifelse(splits == max(splits), loss, Inf)))
+    depth = ceiling(mean_of("depth")), chosen = seq_along(loss) == which.min(loss))
 }
 
 # Mean loss of the judging rows with leaf values shrunk by `by`: squared error, of classes that

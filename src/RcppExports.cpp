@@ -12,13 +12,13 @@ Rcpp::Rostream<false>& Rcpp::Rcerr = Rcpp::Rcpp_cerr_get();
 #endif
 
 // engine_fit_all
-Rcpp::List engine_fit_all(SEXP x, Rcpp::NumericVector y, Rcpp::NumericVector weights, Rcpp::List valid, Rcpp::List options, int threads, Rcpp::Nullable<Rcpp::Function> on_tick);
+Rcpp::List engine_fit_all(SEXP x, Rcpp::NumericVector y, Rcpp::List weights, Rcpp::List valid, Rcpp::List options, int threads, Rcpp::Nullable<Rcpp::Function> on_tick);
 RcppExport SEXP _cptree_engine_fit_all(SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP validSEXP, SEXP optionsSEXP, SEXP threadsSEXP, SEXP on_tickSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type weights(weightsSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type valid(validSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type options(optionsSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);

@@ -243,15 +243,16 @@ Rcpp::List write_fit(const cpt::FitResult& result) {
 
 // One fit for each element of `valid` and `options`.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List engine_fit_all(SEXP x, Rcpp::NumericVector y, Rcpp::NumericVector weights,
-                          Rcpp::List valid, Rcpp::List options, int threads,
+Rcpp::List engine_fit_all(SEXP x, Rcpp::NumericVector y, Rcpp::List weights, Rcpp::List valid,
+                          Rcpp::List options, int threads,
                           Rcpp::Nullable<Rcpp::Function> on_tick) {
   std::vector<cpt::FitInput> inputs(options.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Rcpp::LogicalVector held_out = valid[i];
+    const Rcpp::NumericVector weight = weights[i];
     inputs[i].x = view_matrix(x);
     inputs[i].y.assign(y.begin(), y.end());
-    inputs[i].weight.assign(weights.begin(), weights.end());
+    inputs[i].weight.assign(weight.begin(), weight.end());
     inputs[i].valid.assign(held_out.begin(), held_out.end());
     inputs[i].options = read_options(options[i]);
     inputs[i].fill_all = field<bool>(options[i], "fill_all");

@@ -57,12 +57,13 @@ std::shared_ptr<const Lesson> lesson_for(const FitInput& in, const Hooks& hooks)
       make_lesson(in.x, *truth, marks.training, in.options, hooks));
 }
 
-// Fits that hold the same rows out, with the same seed and teacher, share a lesson.
+// Fits with the same rows, seed and teacher share a lesson.
 std::vector<FitInput> with_lessons(std::vector<FitInput> inputs, const Hooks& hooks) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     for (std::size_t k = 0; k < i && !inputs[i].lesson; ++k)
       if (inputs[k].options.teacher_trees == inputs[i].options.teacher_trees &&
-          inputs[k].options.seed == inputs[i].options.seed && inputs[k].valid == inputs[i].valid)
+          inputs[k].options.seed == inputs[i].options.seed && inputs[k].valid == inputs[i].valid &&
+          inputs[k].weight == inputs[i].weight)
         inputs[i].lesson = inputs[k].lesson;
     if (inputs[i].lesson) continue;
     check(inputs[i]);

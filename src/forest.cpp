@@ -175,10 +175,19 @@ class ForestTree {
     return in_.bins.column(j)[row < rows ? row : in_.made.from(row - rows, j)];
   }
 
-  int divide(std::vector<int>& rows, int first, int last, const Split& split) const {
-    return static_cast<int>(std::stable_partition(rows.begin() + first, rows.begin() + last, [&](int r) {
-      return bin_of(split.column, r) <= split.bin;
-    }) - rows.begin());
+  // Rows that go left first, in their order; returns where the others begin.
+  int divide(std::vector<int>& rows, int first, int last, const Split& split) {
+    if (static_cast<int>(others_.size()) < last - first) others_.resize(last - first);
+    int left = first, others = 0;
+    for (int i = first; i < last; ++i) {
+      const int row = rows[i];
+      const bool goes_left = bin_of(split.column, row) <= split.bin;
+      rows[left] = others_[others] = row;  // to both: the one that counts is not written over
+      left += goes_left;
+      others += !goes_left;
+    }
+    std::copy_n(others_.begin(), others, rows.begin() + left);
+    return left;
   }
 
   void tell(int row, std::vector<float>& sum, std::vector<float>& votes) const {
@@ -191,7 +200,7 @@ class ForestTree {
   const Outcome& outcome_;
   Stream draw_;
   int tries_;
-  std::vector<int> columns_, bag_, pupils_;
+  std::vector<int> columns_, bag_, pupils_, others_;
   std::vector<double> sum_, amounts_, masses_;
   double mass_ = 0;
   std::vector<std::pair<std::uint8_t, int>> order_;

@@ -287,37 +287,33 @@ CPT_INLINE typename W::V exp_negative(typename W::V x) {
   const V shifted = x * 1.44269504f + 12582912.0f;
   const V n = shifted - 12582912.0f;
   const V f = (x - n * 0.693359375f) + n * 2.12194440e-4f;
-  V p = fill<W>(1.9875691e-4f);
-  p = p * f + 1.3981999e-3f;
-  p = p * f + 8.3334519e-3f;
-  p = p * f + 4.1665795e-2f;
-  p = p * f + 1.6666665e-1f;
-  p = p * f + 5.0000001e-1f;
+  V p = fill<W>(1.39261836e-3f);  // f^2 p + f + 1: relative error 1e-8
+  p = p * f + 8.36317905e-3f;
+  p = p * f + 4.16665546e-2f;
+  p = p * f + 1.6666577e-1f;
+  p = p * f + 0.5f;
   p = p * (f * f) + f + 1.0f;
   return reinterpret_cast<V>(reinterpret_cast<I>(p) + (reinterpret_cast<I>(shifted) << 23));
 }
 
-// With e = exp(-|z|): softplus = max(z, 0) + log(1 + e), and
-// log(1 + e) = 2 atanh(s), s = e / (2 + e) <= 1/3, a short odd series.
+// With e = exp(-|z|): softplus = max(z, 0) + log(1 + e), where log(1 + e) / e on [0, 1] is
+// near a polynomial (relative error 2e-7), and sigmoid = 1 / (1 + e) or e / (1 + e).
 template <class W>
 CPT_INLINE void softplus_sigmoid(typename W::V z, typename W::V* softplus, typename W::V* sigmoid) {
   using V = typename W::V;
-  const V zero = fill<W>(0.0f);
+  const V zero = fill<W>(0.0f), one = fill<W>(1.0f);
   const V positive = z > zero ? z : zero;
   const V e = exp_negative<W>(z > zero ? -z : z);
-  const V inverse = 1.0f / ((1.0f + e) * (2.0f + e));
-  const V s = e * (1.0f + e) * inverse;
-  const V s2 = s * s;
-  V p = fill<W>(2.0f / 13);
-  p = p * s2 + 2.0f / 11;
-  p = p * s2 + 2.0f / 9;
-  p = p * s2 + 2.0f / 7;
-  p = p * s2 + 2.0f / 5;
-  p = p * s2 + 2.0f / 3;
-  p = p * s2 + 2.0f;
-  *softplus = positive + s * p;
-  const V one = fill<W>(1.0f);
-  *sigmoid = (z > zero ? one : e) * (2.0f + e) * inverse;
+  V p = fill<W>(-8.37115255e-3f);
+  p = p * e + 4.34938998e-2f;
+  p = p * e - 0.106850029f;
+  p = p * e + 0.176874767f;
+  p = p * e - 0.244747742f;
+  p = p * e + 0.332719284f;
+  p = p * e - 0.499971745f;
+  p = p * e + 0.999999781f;
+  *softplus = positive + e * p;
+  *sigmoid = (z > zero ? one : e) * (1.0f / (1.0f + e));
 }
 
 // 1 / sqrt(v) by two Newton steps from a bit guess: plain multiplications, relative
@@ -382,21 +378,29 @@ void activate(int rows, int facets, const Real* r, Real* z, Real* softplus, Real
   }
 }
 
+template <class W>
+CPT_INLINE void pull_back_group(int rows, int facets, const Real* r, const Real* dg, Real* sigmoid,
+                                const Real* softplus, Real* da, Real* dlog_r) {
+  const typename W::V weight = load<W>(r);
+  typename W::V sum = fill<W>(0), sum_r = fill<W>(0);
+  for (int i = 0; i < rows; ++i) {
+    const long at = static_cast<long>(i) * facets;
+    const typename W::V dz = dg[i] * weight * load<W>(sigmoid + at);
+    store<W>(sigmoid + at, dz);
+    sum += dz;
+    sum_r += dg[i] * load<W>(softplus + at);
+  }
+  store<W>(da, sum);
+  store<W>(dlog_r, weight * sum_r);
+}
+
 void pull_back(int rows, int facets, const Real* r, const Real* dg, Real* sigmoid,
                const Real* softplus, Real* da, Real* dlog_r) {
-  for (int k = 0; k < facets; k += Narrow::lanes) {
-    const Narrow::V weight = load<Narrow>(r + k);
-    Narrow::V sum = fill<Narrow>(0), sum_r = fill<Narrow>(0);
-    for (int i = 0; i < rows; ++i) {
-      const long at = static_cast<long>(i) * facets + k;
-      const Narrow::V dz = dg[i] * weight * load<Narrow>(sigmoid + at);
-      store<Narrow>(sigmoid + at, dz);
-      sum += dz;
-      sum_r += dg[i] * load<Narrow>(softplus + at);
-    }
-    store<Narrow>(da + k, sum);
-    store<Narrow>(dlog_r + k, weight * sum_r);
-  }
+  int k = 0;
+  for (; k + CPT_LANES <= facets; k += CPT_LANES)
+    pull_back_group<Wide>(rows, facets, r + k, dg, sigmoid + k, softplus + k, da + k, dlog_r + k);
+  for (; k < facets; k += Narrow::lanes)
+    pull_back_group<Narrow>(rows, facets, r + k, dg, sigmoid + k, softplus + k, da + k, dlog_r + k);
 }
 
 template <class W>

@@ -7,13 +7,13 @@ namespace cpt {
 
 namespace {
 
-constexpr int panel_rows = 256;  // with fewer, the ends of the trunk would see rows one by one
+constexpr int panel_rows = 256;  // at most; with few, the ends of the trunk see them one by one
 constexpr int trunk_share = 8;   // of all work, 1 / 8 or more is at a node of it and below
 
 }  // namespace
 
 std::vector<RowRange> cut_into_panels(int rows) {
-  const int panels = std::max(1, (rows + panel_rows / 2) / panel_rows);
+  const int panels = (rows + panel_rows - 1) / panel_rows;
   std::vector<RowRange> out;
   for (int p = 0, first = 0; p < panels; ++p) {
     const int last = static_cast<int>(static_cast<long long>(rows) * (p + 1) / panels);

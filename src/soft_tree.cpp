@@ -134,33 +134,40 @@ void Pass::evaluate(const SoftTree& tree, const Batch& batch, const Rule& rule,
     for (int e = visit.first; e < last; ++e) right[e] = g_[e] > gate.g0() ? 1 : 0;
 }
 
+namespace {
+
+// Entries of one node to one child, from place `next` on; returns the place after the last.
+int send_side(int count, const int* row, const Real* reach, const Real* share_of, bool right,
+              Real least, int next, int* entry, int* rows_out, Real* reach_out) {
+  for (int e = 0; e < count; ++e) {
+    const Real q = right ? share_of[e] : 1 - share_of[e];
+    const Real share = reach[e] * q;
+    // The larger part always goes on, so that no row is lost on its way.
+    const bool larger = right ? share_of[e] > Real(0.5) : share_of[e] <= Real(0.5);
+    const bool goes = (share > least) | (larger & (share > 0));
+    entry[e] = goes ? next : -1;
+    rows_out[next] = row[e];  // also if it does not go: written over by the next that does
+    reach_out[next] = share;
+    next += goes;
+  }
+  return next;
+}
+
+}  // namespace
+
 // The rows of a node go on to its children: first all that go left, then right.
 void Pass::send_on(const Node& node, const std::vector<char>& is_end, int v, double tolerance) {
-  const Visit visit = visits_[v];
-  const Real least = static_cast<Real>(tolerance);
-  const int last = visit.first + visit.count;
-  int next = entries_;
-  for (int e = visit.first; e < last; ++e) {
-    const Real share = reach[e] * (1 - right[e]);
-    // The larger part always goes on, so that no row is lost on its way.
-    const bool goes = (share > least) | ((right[e] <= Real(0.5)) & (share > 0));
-    left_entry[e] = goes ? next : -1;
-    row[next] = row[e];  // also if it does not go: written over by the next that does
-    reach[next] = share;
-    next += goes;
-  }
-  const int middle = next;
-  for (int e = visit.first; e < last; ++e) {
-    const Real share = reach[e] * right[e];
-    const bool goes = (share > least) | ((right[e] > Real(0.5)) & (share > 0));
-    right_entry[e] = goes ? next : -1;
-    row[next] = row[e];
-    reach[next] = share;
-    next += goes;
-  }
+  const int first = visits_[v].first, count = visits_[v].count;
+  const auto send = [&](bool to_right, int next, std::vector<int>& entry) {
+    return send_side(count, row.data() + first, reach.data() + first, right.data() + first, to_right,
+                     static_cast<Real>(tolerance), next, entry.data() + first, row.data(),
+                     reach.data());
+  };
+  const int middle = send(false, entries_, left_entry);
+  const int last = send(true, middle, right_entry);
   add_visit(node.left, is_end, entries_, middle);
-  add_visit(node.right, is_end, middle, next);
-  entries_ = next;
+  add_visit(node.right, is_end, middle, last);
+  entries_ = last;
 }
 
 }  // namespace cpt

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace cpt {
 
@@ -71,10 +72,11 @@ std::vector<Real> gate_evidence(const TrainingData& data, const Gate& gate,
 Cut best_cut(const std::vector<double>& weight, const std::vector<Real>& g, double least,
              const Judge& judge) {
   const int n = static_cast<int>(g.size());
+  std::vector<std::pair<Real, int>> sorted(n);
+  for (int i = 0; i < n; ++i) sorted[i] = {g[i], i};
+  std::sort(sorted.begin(), sorted.end());
   std::vector<int> order(n);
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(),
-            [&](int i, int j) { return g[i] < g[j] || (g[i] == g[j] && i < j); });
+  for (int i = 0; i < n; ++i) order[i] = sorted[i].second;
   std::vector<double> loss(n);
   judge(order, loss);
   double all = 0, left = 0;
@@ -82,7 +84,7 @@ Cut best_cut(const std::vector<double>& weight, const std::vector<Real>& g, doub
   Cut best;
   for (int i = 0; i + 1 < n; ++i) {
     left += weight[order[i]];
-    const double low = g[order[i]], high = g[order[i + 1]];
+    const double low = sorted[i].first, high = sorted[i + 1].first;
     if (!(low < high) || left < least || all - left < least) continue;
     if (best.found && loss[i] >= best.loss) continue;
     // The gate compares in single precision: the threshold must lie below `high` there.

@@ -38,8 +38,8 @@ Trainer::Trainer(const TrainingData& data, const Task& task, const Prior& prior,
 }
 
 double Trainer::epoch(const EpochSettings& settings) {
-  Stream(seed_, key_, Purpose::shuffle, epochs_++).shuffle(rows_);
   const int n = static_cast<int>(rows_.size()), steps = steps_in_epoch(rows_.size(), settings.batch_size);
+  if (steps > 1) Stream(seed_, key_, Purpose::shuffle, epochs_++).shuffle(rows_);
   double loss = 0;
   views_ = views_of(data_, nodes_);
   is_trunk_end_ = trunk_ends(nodes_, share_);

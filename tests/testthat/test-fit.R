@@ -148,7 +148,7 @@ test_that("a class is never held out whole, rows of weight 0 never", {
 
 test_that("an error of the engine arrives with its cause", {
   bad <- list(x = matrix(1, 2, 1), y = 1, weights = 1, task = "regression")
-  cases <- list(fit_case(FALSE, cpt_control(), 1))
+  cases <- list(fit_case(bad, cpt_control(), 1))
   e <- tryCatch(run_engine(bad, cases, 1, FALSE), error = identity)
   expect_s3_class(e, "cpt_error_engine")
   expect_s3_class(e, "cpt_error")
