@@ -43,11 +43,11 @@ void parallel_by_work(const std::vector<double>& work, const Hooks& hooks,
   });
 }
 
-std::vector<GateView> views_of(const TrainingData& data, const std::vector<Node>& nodes) {
-  std::vector<GateView> views(nodes.size());
+void refresh_views(const TrainingData& data, const std::vector<Node>& nodes,
+                   std::vector<GateView>& views) {
+  views.resize(nodes.size());
   for (std::size_t v = 0; v < nodes.size(); ++v)
     if (!nodes[v].is_leaf()) views[v].refresh(nodes[v].gate, data);
-  return views;
 }
 
 void Pass::clear() {

@@ -37,7 +37,8 @@ struct SoftTree {
   const std::vector<GateView>& views;
 };
 
-std::vector<GateView> views_of(const TrainingData& data, const std::vector<Node>& nodes);
+void refresh_views(const TrainingData& data, const std::vector<Node>& nodes,
+                   std::vector<GateView>& views);
 
 // Some rows of a batch, one after another.
 struct RowRange {

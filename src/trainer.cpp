@@ -20,7 +20,7 @@ Trainer::Trainer(const TrainingData& data, const Task& task, const Prior& prior,
                  std::vector<Node>& nodes, std::vector<int> rows, std::uint64_t seed,
                  std::uint64_t key, const Hooks& hooks)
     : data_(data), task_(task), prior_(prior), nodes_(nodes), rows_(std::move(rows)), seed_(seed),
-      key_(key), hooks_(hooks), serial_(hooks.serial()), share_(even_shares(nodes)), is_trunk_end_(trunk_ends(nodes, share_)),
+      key_(key), hooks_(hooks), share_(even_shares(nodes)), is_trunk_end_(trunk_ends(nodes, share_)),
       state_(nodes.size()), work_a_row_(nodes.size(), 50.0), work_(nodes.size(), 150.0 * task.statistics()) {
   for (int r : rows_) total_weight_ += task_.weight(r);
   for (const Node& node : nodes_) is_leaf_.push_back(node.is_leaf());
@@ -41,7 +41,7 @@ double Trainer::epoch(const EpochSettings& settings) {
   const int n = static_cast<int>(rows_.size()), steps = steps_in_epoch(rows_.size(), settings.batch_size);
   if (steps > 1) Stream(seed_, key_, Purpose::shuffle, epochs_++).shuffle(rows_);
   double loss = 0;
-  views_ = views_of(data_, nodes_);
+  refresh_views(data_, nodes_, views_);
   is_trunk_end_ = trunk_ends(nodes_, share_);
   for (int s = 0; s < steps; ++s) {
     hooks_.stop_if_cancelled();
@@ -70,7 +70,7 @@ std::vector<std::vector<Real>> Trainer::gradient(const EpochSettings& settings, 
     sink[v].assign(nodes_[v].gate.theta.size(), 0);
   }
   refresh_scales();
-  views_ = views_of(data_, nodes_);
+  refresh_views(data_, nodes_, views_);
   batch_.index = rows_;
   *loss = step({settings, 0.0, &sink});
   for (std::size_t v = 0; v < nodes_.size(); ++v)
@@ -97,7 +97,7 @@ double Trainer::step(const Step& step) {
   send_down({Routing::soft, settings.lambda, settings.reach_tolerance}, 0, fill,
             [&](Limb& branch) { train_branch(step, branch); });
   return_to_trunk();
-  update(step, {panels_.data(), static_cast<int>(cuts_.size()), is_narrow()}, trunk_, hooks_);
+  update_trunk(step);
   double loss = 0;
   for (const State& state : state_) loss += state.loss;
   return loss;
@@ -196,10 +196,8 @@ void Trainer::train_branch(const Step& step, Limb& branch) {
     if (visit.ends) visit_leaf(step, branch, visit);
   branch.pull_back(pull_);
   branch.make_tails(tree());
-  std::vector<int> gates;
   for (const Visit& visit : branch.pass.visits())
-    if (!visit.ends) gates.push_back(visit.node);
-  update(step, {&branch, 1, false}, gates, serial_);
+    if (!visit.ends) update_gate(step, {&branch, 1, false}, visit.node);
 }
 
 // Leaf statistics (Eq. 11, with memory), then V of every row in the leaf.
@@ -220,13 +218,20 @@ void Trainer::visit_leaf(const Step& step, Limb& branch, const Visit& visit) {
   state.loss = loss;
 }
 
-// Every gate that rows came to moves: B by chunks of columns, then [ a | log_r | g0 ].
-void Trainer::update(const Step& step, const Limbs& limbs, const std::vector<int>& nodes,
-                     const Hooks& hooks) {
+// A gate that rows came to moves: B by chunks of columns, then [ a | log_r | g0 ].
+void Trainer::update_gate(const Step& step, const Limbs& limbs, int node) {
+  begin_update(step, limbs, node);
+  for (int c = 0; c < data_.chunks(); ++c) update_chunk(step, limbs, node, c);
+  update_tail(step, node);
+}
+
+// All gates of the trunk, several threads at one if it has many columns.
+void Trainer::update_trunk(const Step& step) {
+  const Limbs limbs = {panels_.data(), static_cast<int>(cuts_.size()), is_narrow()};
   const int chunks = data_.chunks();
   std::vector<int> moving;
   std::vector<double> work, work_tail;
-  for (int v : nodes) {
+  for (int v : trunk_) {
     const int count = arrived(limbs, v);
     if (count == 0) continue;
     moving.push_back(v);
@@ -234,24 +239,21 @@ void Trainer::update(const Step& step, const Limbs& limbs, const std::vector<int
     for (int c = 0; c < chunks; ++c)
       work.push_back(static_cast<double>(count + 8) * nodes_[v].gate.width *
                      (data_.chunk_end(c) - data_.chunk_begin(c)));
-    if (!step.sink) state_[v].adam = adam_step(step.settings.rate, ++state_[v].steps);
   }
   if (chunks == 1) {
-    parallel_by_work(work, hooks, [&](int i) {
-      sum_tails(limbs, moving[i]);
-      update_chunk(step, limbs, moving[i], 0);
-      update_tail(step, moving[i]);
-    });
+    parallel_by_work(work, hooks_, [&](int i) { update_gate(step, limbs, moving[i]); });
     return;
   }
-  for (int v : moving) sum_tails(limbs, v);
-  parallel_by_work(work, hooks, [&](int i) {
+  for (int v : moving) begin_update(step, limbs, v);
+  parallel_by_work(work, hooks_, [&](int i) {
     update_chunk(step, limbs, moving[i / chunks], i % chunks);
   });
-  parallel_by_work(work_tail, hooks, [&](int i) { update_tail(step, moving[i]); });
+  parallel_by_work(work_tail, hooks_, [&](int i) { update_tail(step, moving[i]); });
 }
 
-void Trainer::sum_tails(const Limbs& limbs, int node) {
+// Before any chunk: the size of the step, and the gradient of the tail.
+void Trainer::begin_update(const Step& step, const Limbs& limbs, int node) {
+  if (!step.sink) state_[node].adam = adam_step(step.settings.rate, ++state_[node].steps);
   Lines<Real>& sum = state_[node].tail;
   sum.assign(3 * nodes_[node].gate.width, 0);
   for (const Limb& limb : limbs)
@@ -333,7 +335,7 @@ void Trainer::update_tail(const Step& step, int node) {
 void Trainer::for_hard_leaves(int top, const std::vector<int>& rows, const LeafBody& body) {
   std::vector<int> here, place;
   const int n = static_cast<int>(rows.size());
-  views_ = views_of(data_, nodes_);
+  refresh_views(data_, nodes_, views_);
   for (int first = 0; first < n; first += scoring_rows) {
     hooks_.stop_if_cancelled();
     batch_.index.assign(rows.begin() + first, rows.begin() + std::min(n, first + scoring_rows));

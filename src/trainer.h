@@ -94,9 +94,9 @@ class Trainer {
   void return_to_trunk();
   bool is_narrow() const;
   static int arrived(const Limbs& limbs, int node);
-  void update(const Step& step, const Limbs& limbs, const std::vector<int>& nodes,
-              const Hooks& hooks);
-  void sum_tails(const Limbs& limbs, int node);
+  void update_trunk(const Step& step);
+  void update_gate(const Step& step, const Limbs& limbs, int node);
+  void begin_update(const Step& step, const Limbs& limbs, int node);
   void update_chunk(const Step& step, const Limbs& limbs, int node, int chunk);
   void update_tail(const Step& step, int node);
   AdamStep adam_step(double rate, int steps) const;
@@ -114,7 +114,6 @@ class Trainer {
   std::vector<int> rows_;
   std::uint64_t seed_, key_;
   const Hooks& hooks_;
-  const Hooks serial_;  // for work inside a branch
   double total_weight_ = 0;
   int epochs_ = 0;
   std::uint64_t steps_ = 0, next_scales_ = 0;

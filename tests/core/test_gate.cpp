@@ -136,7 +136,9 @@ void send_all(const World& w, const std::vector<Node>& nodes, const Batch& batch
   for (const Node& node : nodes) is_leaf.push_back(node.is_leaf());
   pass.clear();
   pass.add({0, batch.rows});
-  pass.forward({w.data, nodes, views_of(w.data, nodes)}, batch, 0, is_leaf, rule);
+  std::vector<GateView> views;
+  refresh_views(w.data, nodes, views);
+  pass.forward({w.data, nodes, views}, batch, 0, is_leaf, rule);
 }
 
 // Appendix of the paper: f = 1 - exp(-g), f_lambda = 1 / (1 + ((1 - f) / (1 - p0))^lambda).
