@@ -8,6 +8,5 @@ settings <- paper_settings$letter
 experiment("letter", part, settings, given, limit = 463)
 
 given$peers <- FALSE
-small <- utils::modifyList(settings, list(max_depth = 8, max_leaves = 150, batch_size = 1000,
-  dropout = 0, starts = 2, lambda_end = 4))
+small <- utils::modifyList(settings, list(max_leaves = 150))
 experiment("letter", part, small, given, limit = 150)
