@@ -51,7 +51,7 @@ class alignas(cache_line) Limb {
   }
 
  private:
-  std::vector<Real> dg_;                  // per entry: dLoss/dg
+  std::vector<Real> dg_;                              // per entry: dLoss/dg
   std::vector<std::vector<Real>> tails_, gradients_;  // per visit
 };
 

@@ -46,8 +46,7 @@ void Team::run(int tasks, const std::function<void(int)>& body) {
   body_ = &body;
   share_out(tasks);
   ++loop_;
-  const int helpers = static_cast<int>(shares_.size()) - 1;
-  for (; called_ < helpers && !dismissed_; call_helper_()) ++called_;
+  call_helpers();
   work(0);
   // A helper says that it is inside before it looks whether the loop is open; so either
   // it sees it closed, or it is seen and waited for here.
@@ -57,6 +56,20 @@ void Team::run(int tasks, const std::function<void(int)>& body) {
   std::swap(error, error_);
   running_ = false;
   if (error) std::rethrow_exception(error);
+}
+
+// A call that fails, as for want of memory, leaves the work to those who are here.
+void Team::call_helpers() {
+  const int helpers = static_cast<int>(shares_.size()) - 1;
+  while (called_ < helpers && !dismissed_) {
+    ++called_;
+    try {
+      call_helper_();
+    } catch (...) {
+      --called_;
+      return;
+    }
+  }
 }
 
 void Team::serve() {

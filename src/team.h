@@ -39,6 +39,7 @@ class Team {
     std::atomic<bool> has_owner{false};
   };
   static int take(Share& share, bool own);
+  void call_helpers();
   void share_out(int tasks);
   void work(int member);
   int join();

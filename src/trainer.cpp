@@ -168,7 +168,7 @@ int Trainer::arrived(const Limbs& limbs, int node) {
 
 // The panels take V of their rows from the branches, and the gradient to the root.
 void Trainer::return_to_trunk() {
-  std::vector<double> work;
+  std::vector<double> work;  // about a third of the whole, and enough to guess by
   for (const RowRange& rows : cuts_) work.push_back(0.3 * work_a_row_[0] * rows.count);
   parallel_by_work(work, hooks_, [&](int p) {
     Limb& panel = panels_[p];

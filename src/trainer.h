@@ -71,7 +71,7 @@ class Trainer {
   };
   struct Step {
     const EpochSettings& settings;
-    double memory;                        // how much of the leaves' statistics stays
+    double memory;                         // how much of the leaves' statistics stays
     std::vector<std::vector<Real>>* sink;  // takes the gradient; null: gates move
   };
   // Limbs that share nodes: the panels of the trunk, or one branch.
@@ -119,15 +119,15 @@ class Trainer {
   std::uint64_t steps_ = 0, next_scales_ = 0;
 
   Batch batch_;
-  std::vector<double> pull_;      // per row of the batch, see Limb::pull_back
+  std::vector<double> pull_;                  // per row of the batch, see Limb::pull_back
   std::vector<double> share_;                 // per node: of the rows, when last looked at
   std::vector<char> is_leaf_, is_trunk_end_;  // per node
   std::vector<RowRange> cuts_;                // which rows of the batch belong to which panel
   std::vector<Limb> panels_;                  // of the trunk; at least as many
   std::vector<int> trunk_, ends_;             // its nodes below `top`, and where it ends
   std::vector<Limb> branches_;                // one for each end
-  std::vector<GateView> views_;   // per node
-  std::vector<State> state_;      // per node
+  std::vector<GateView> views_;               // per node
+  std::vector<State> state_;                  // per node
   // Per node: multiply-adds a row below it, roughly, and of all rows together.
   std::vector<double> work_a_row_, work_;
 };

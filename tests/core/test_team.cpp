@@ -63,6 +63,11 @@ TEST(team_works_though_no_helper_comes) {
   CHECK(called == 2, called);  // once each: they are on their way
 }
 
+TEST(team_works_though_helpers_cannot_be_called) {
+  Team team(2, [] { throw std::runtime_error("no more threads"); });
+  for (int round = 0; round < 3; ++round) run_once_each(team, 20);
+}
+
 // Two tasks that wait for each other end only if two threads have one each.
 TEST(team_helpers_take_part) {
   Crew crew(1);
