@@ -152,7 +152,8 @@ Scaling make_scaling(const Columns& columns, const std::string& standardize) {
 TrainingData::TrainingData(const MatrixView& view, const Rows& rows, Scaling scaling,
                            const Hooks& hooks, const MadeRows& made)
     : rows_(&rows), scaling_(std::move(scaling)), d_(view.cols), ld_((view.cols + 3) / 4 * 4) {
-  chunk_width_ = view.is_sparse() ? std::max(512, (d_ + 7) / 8) : 96;
+  // Sparse rows want long chunks (a row has few cells in each), in whole pieces.
+  chunk_width_ = view.is_sparse() ? std::max(1024, (d_ / 8 + piece_columns) / piece_columns * piece_columns) : 96;
   chunks_ = (d_ + chunk_width_ - 1) / chunk_width_;
   shift_.assign(d_, 0);
   if (!view.is_sparse()) {
@@ -161,8 +162,16 @@ TrainingData::TrainingData(const MatrixView& view, const Rows& rows, Scaling sca
   }
   for (int j = 0; j < d_; ++j)
     shift_[j] = static_cast<Real>(scaling_.centre[j] * scaling_.inverse(j));
+  cut_shift();
   copy_sparse(hooks);
   make_sparse(made);
+}
+
+void TrainingData::cut_shift() {
+  for (int j = 0; j < d_; ++j) piece_cell_.push_back({j, shift_[j]});
+  for (int j = 0; j < d_; j += piece_columns)
+    for (int at : {j, std::min(d_, j + piece_columns)}) piece_start_.push_back(at);
+  shift_pieces_ = {piece_start_.data(), 2, piece_cell_.data()};
 }
 
 void TrainingData::copy_dense(const MatrixView& view, const MadeRows& made, const Hooks& hooks) {

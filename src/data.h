@@ -113,6 +113,11 @@ struct Batch {
   std::vector<std::size_t> place;  // per row: where its cells begin
 };
 
+// Some chunks of columns, one after another: [first, last).
+struct ChunkRange {
+  int first, last;
+};
+
 // What training reads: one single-precision copy of the data by rows, scaled; made rows
 // follow. Sparse rows are never centred in memory: the trainer subtracts `shift`
 // (centre / scale) through the intercepts instead.
@@ -126,11 +131,17 @@ class TrainingData {
   bool is_sparse() const { return rows_->is_sparse(); }
   const Scaling& scaling() const { return scaling_; }
   const std::vector<Real>& shift() const { return shift_; }
+  // Of sparse data: `shift` as rows of its own, each a piece of this many columns and zero
+  // elsewhere. A piece is short enough to be summed in single precision.
+  static constexpr int piece_columns = 32;
+  const SparseRows& shift_pieces() const { return shift_pieces_; }
 
   // Columns are handled in fixed chunks, so that gradients can be shared out.
   int chunks() const { return chunks_; }
   int chunk_begin(int c) const { return c * chunk_width_; }
   int chunk_end(int c) const { return std::min(d_, (c + 1) * chunk_width_); }
+  int first_column(ChunkRange r) const { return chunk_begin(r.first); }
+  int end_column(ChunkRange r) const { return chunk_end(r.last - 1); }
 
   // Fills `batch` with the rows it indexes; with dropout > 0 entries are lost with
   // that probability and the rest scaled up. `key` makes the losses repeatable.
@@ -142,6 +153,7 @@ class TrainingData {
  private:
   void copy_dense(const MatrixView& view, const MadeRows& made, const Hooks& hooks);
   void copy_sparse(const Hooks& hooks);
+  void cut_shift();
   void make_sparse(const MadeRows& made);
   std::size_t stored(int row) const {  // nonzeros of a sparse row
     const std::size_t* cell = start_.data() + static_cast<std::size_t>(row) * chunks_;
@@ -157,6 +169,9 @@ class TrainingData {
   int d_, ld_, chunks_, chunk_width_;
   std::vector<Real> dense_;
   std::vector<Real> shift_;
+  SparseRows shift_pieces_ = {};
+  std::vector<std::size_t> piece_start_;  // behind `shift_pieces_`, as is the next
+  std::vector<Cell> piece_cell_;
   std::vector<std::size_t> start_;  // sparse: where the cells of (row, chunk) start
   std::vector<Cell> cell_;
 };

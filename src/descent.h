@@ -77,7 +77,7 @@ class Descent {
   const Problem& p_;
   std::vector<Node>& nodes_;
   Trainer trainer_;
-  std::vector<std::vector<Real>> best_;
+  std::vector<Lines<Real>> best_;
   double weight_, nat_;
   double best_score_ = std::numeric_limits<double>::infinity();
   double hard_ = 0, valid_ = 0, best_posterior_ = 0, loss_ = 0;

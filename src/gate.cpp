@@ -27,23 +27,42 @@ Gate Gate::without(const std::vector<char>& dropped) const {
 
 void GateView::refresh(const Gate& g, const TrainingData& data) {
   gate = &g;
-  r.assign(g.width, 0);
-  offset.assign(g.a(), g.a() + g.width);
-  for (int k = 0; k < g.facets; ++k) r[k] = std::exp(g.log_r()[k]);
-  if (!data.is_sparse()) return;
-  // shift'B is the product of one row. Short pieces in single precision, their sum in
-  // double: the terms are many and cancel.
-  constexpr int piece = 32;
-  const int first = 0;
-  std::vector<Real> part(g.width), zero(g.width, 0);
-  std::vector<double> sum(offset.begin(), offset.end());
-  for (int j = 0; j < g.d; j += piece) {
-    kernels().product(1, &first, data.shift().data() + j, 0, std::min(piece, g.d - j),
-                      g.B() + static_cast<std::size_t>(j) * g.width, zero.data(), g.width,
-                      part.data());
-    for (int k = 0; k < g.width; ++k) sum[k] -= part[k];
+  const int chunks = data.is_sparse() ? data.chunks() : 0;
+  shifted_.resize(static_cast<std::size_t>(chunks) * g.width);
+  refresh_chunks(data, {0, chunks});
+  refresh_tail();
+}
+
+// shift'B: short pieces in single precision, their sum in double, for the terms are many
+// and cancel.
+void GateView::refresh_chunks(const TrainingData& data, ChunkRange chunks) {
+  const int width = gate->width, columns = TrainingData::piece_columns;
+  const std::vector<Real> zero(width, 0);
+  std::vector<int> piece;
+  std::vector<Real> part;
+  for (int c = chunks.first; c < chunks.last; ++c) {
+    piece.clear();
+    for (int j = data.chunk_begin(c); j < data.chunk_end(c); j += columns) piece.push_back(j / columns);
+    part.resize(piece.size() * width);
+    kernels().sparse_product(static_cast<int>(piece.size()), piece.data(), data.shift_pieces(),
+                             gate->B(), zero.data(), width, part.data());
+    double* const sum = shifted_.data() + static_cast<std::size_t>(c) * width;
+    std::fill_n(sum, width, 0.0);
+    for (std::size_t at = 0; at < part.size(); at += width)
+      for (int k = 0; k < width; ++k) sum[k] += part[at + k];
   }
-  offset.assign(sum.begin(), sum.end());
+}
+
+void GateView::refresh_tail() {
+  const int width = gate->width;
+  r.assign(width, 0);
+  offset.resize(width);
+  for (int k = 0; k < gate->facets; ++k) r[k] = std::exp(gate->log_r()[k]);
+  for (int k = 0; k < width; ++k) {
+    double sum = gate->a()[k];
+    for (std::size_t at = k; at < shifted_.size(); at += width) sum -= shifted_[at];
+    offset[k] = static_cast<Real>(sum);
+  }
 }
 
 void gate_forward(const TrainingData& data, const Batch& batch, const GateView& view, int rows,
@@ -85,25 +104,24 @@ void fill_products(const Real* __restrict x, int rows, const Real* __restrict y,
 
 }  // namespace
 
-void gate_backward_start(const TrainingData& data, const GateView& view, int chunk,
-                         const Real* a_gradient, Real* chunk_gradient) {
-  const int width = view.gate->width, j0 = data.chunk_begin(chunk), j1 = data.chunk_end(chunk);
+void gate_backward_start(const TrainingData& data, const GateView& view, ChunkRange chunks,
+                         const Real* a_gradient, Real* gradient) {
+  const int width = view.gate->width, j0 = data.first_column(chunks), j1 = data.end_column(chunks);
   if (!data.is_sparse())
-    std::fill_n(chunk_gradient, static_cast<std::size_t>(j1 - j0) * width, Real(0));
+    std::fill_n(gradient, static_cast<std::size_t>(j1 - j0) * width, Real(0));
   else  // the centring that sparse rows leave to the intercepts: minus shift times da
-    fill_products(data.shift().data() + j0, j1 - j0, a_gradient, width, chunk_gradient);
+    fill_products(data.shift().data() + j0, j1 - j0, a_gradient, width, gradient);
 }
 
-void gate_backward_chunk(const TrainingData& data, const Batch& batch, const GateView& view,
-                         int chunk, int rows, const int* row, const Real* dz,
-                         Real* chunk_gradient) {
-  const int width = view.gate->width, j0 = data.chunk_begin(chunk), j1 = data.chunk_end(chunk);
+void gate_backward_rows(const TrainingData& data, const Batch& batch, const GateView& view,
+                        ChunkRange chunks, int rows, const int* row, const Real* dz, Real* gradient) {
+  const int width = view.gate->width, j0 = data.first_column(chunks), j1 = data.end_column(chunks);
   if (data.is_sparse())
-    kernels().sparse_product_transposed(rows, row, batch.sparse, chunk, j0, dz, width,
-                                        chunk_gradient);
+    kernels().sparse_product_transposed(rows, row, batch.sparse, chunks.first, chunks.last, j0, dz,
+                                        width, gradient);
   else
     kernels().product_transposed(rows, row, batch.dense.data(), data.ld(), j0, j1, dz, width,
-                                 chunk_gradient);
+                                 gradient);
 }
 
 }  // namespace cpt

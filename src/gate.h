@@ -22,7 +22,7 @@ namespace cpt {
 struct Gate {
   int d = 0, facets = 0, width = 0;
   int column = -1;  // the one column that training may use; -1: all
-  std::vector<Real> theta;
+  Lines<Real> theta;  // whole lines: a row of B is read and moved at a time
 
   Gate() = default;
   Gate(int d_, int facets_);
@@ -48,6 +48,13 @@ struct alignas(cache_line) GateView {
   Lines<Real> r;       // exp(log_r), zero for padding
   Lines<Real> offset;  // intercepts; for sparse rows minus shift'B
   void refresh(const Gate& g, const TrainingData& data);
+  // The same in parts, after the gate has moved: chunks of B, of sparse data only, best
+  // while they are in cache; then the rest.
+  void refresh_chunks(const TrainingData& data, ChunkRange chunks);
+  void refresh_tail();
+
+ private:
+  Lines<double> shifted_;  // chunks x width: each chunk's part of shift'B; dense: empty
 };
 
 // For `rows` rows of the batch: sigmoid(z), softplus(z) (rows x width each) and g.
@@ -59,13 +66,12 @@ void gate_forward(const TrainingData& data, const Batch& batch, const GateView& 
 void gate_backward_tail(const GateView& view, int rows, const Real* dg, Real* sigmoid,
                         const Real* softplus, Real* tail_gradient);
 
-// Gradient of B's rows [chunk_begin, chunk_end), from dLoss/dz: what it is without any
-// row (`a_gradient` is that of the intercepts, of all rows), and what some rows add.
-void gate_backward_start(const TrainingData& data, const GateView& view, int chunk,
-                         const Real* a_gradient, Real* chunk_gradient);
-void gate_backward_chunk(const TrainingData& data, const Batch& batch, const GateView& view,
-                         int chunk, int rows, const int* row, const Real* dz,
-                         Real* chunk_gradient);
+// Gradient of B's rows in some chunks, from dLoss/dz: what it is without any row of the
+// batch (`a_gradient` is that of the intercepts, of all rows), and what some rows add.
+void gate_backward_start(const TrainingData& data, const GateView& view, ChunkRange chunks,
+                         const Real* a_gradient, Real* gradient);
+void gate_backward_rows(const TrainingData& data, const Batch& batch, const GateView& view,
+                        ChunkRange chunks, int rows, const int* row, const Real* dz, Real* gradient);
 
 }  // namespace cpt
 

@@ -46,11 +46,11 @@ struct Kernels {
   void (*product_transposed)(int rows, const int* row, const Real* x, int ld, int j0, int j1,
                              const Real* dz, int facets, Real* dB);
 
-  // the same two products for sparse rows; the second for the columns of one chunk
+  // the same two products for sparse rows; the second for columns of chunks [first, last)
   void (*sparse_product)(int rows, const int* row, const SparseRows& x, const Real* B,
                          const Real* a, int facets, Real* z);
-  void (*sparse_product_transposed)(int rows, const int* row, const SparseRows& x, int chunk,
-                                    int j0, const Real* dz, int facets, Real* dB);
+  void (*sparse_product_transposed)(int rows, const int* row, const SparseRows& x, int first,
+                                    int last, int j0, const Real* dz, int facets, Real* dB);
 
   // z -> sigmoid(z) in place, softplus(z) beside it, g[i] = sum_k r[k] softplus(z[i, k])
   void (*activate)(int rows, int facets, const Real* r, Real* z, Real* softplus, Real* g);

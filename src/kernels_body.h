@@ -233,17 +233,17 @@ struct SparseTransposed {
   int rows;
   const int* row;
   const SparseRows& x;
-  int chunk, j0;
+  int first, last, j0;  // chunks, and the column that the first begins with
   const Real* dz;
   int facets;
   Real* dB;
   template <int NV, bool T>
   CPT_INLINE void run(int k) const {
     for (int i = 0; i < rows; ++i) {
-      const std::size_t* start = x.start + static_cast<long>(row[i]) * x.stride + chunk;
+      const std::size_t* start = x.start + static_cast<long>(row[i]) * x.stride;
       Tile<NV, T, 1> own;  // in registers: the stores below might change what dz points to
       own.load_at(0, dz + static_cast<long>(i) * facets + k);
-      for (const Cell *at = x.cell + start[0], *last = x.cell + start[1]; at < last; ++at) {
+      for (const Cell *at = x.cell + start[first], *end = x.cell + start[last]; at < end; ++at) {
         Real* out = dB + static_cast<long>(at->column - j0) * facets + k;
         Tile<NV, T, 1> sum;
         sum.load_at(0, out);
@@ -254,9 +254,9 @@ struct SparseTransposed {
   }
 };
 
-void sparse_product_transposed(int rows, const int* row, const SparseRows& x, int chunk, int j0,
-                               const Real* dz, int facets, Real* dB) {
-  for_tiles(facets, SparseTransposed{rows, row, x, chunk, j0, dz, facets, dB});
+void sparse_product_transposed(int rows, const int* row, const SparseRows& x, int first, int last,
+                               int j0, const Real* dz, int facets, Real* dB) {
+  for_tiles(facets, SparseTransposed{rows, row, x, first, last, j0, dz, facets, dB});
 }
 
 // ---- softplus and sigmoid -------------------------------------------------

@@ -88,9 +88,9 @@ void Limb::make_gradients(const SoftTree& tree, const Batch& batch) {
     const Visit& visit = visits[v];
     if (visit.ends) continue;
     gradients_[v].assign(tree.nodes[visit.node].gate.tail(), 0);
-    gate_backward_chunk(tree.data, batch, tree.views[visit.node], 0, visit.count,
-                        pass.row.data() + visit.first, pass.sigmoid.data() + visit.activation,
-                        gradients_[v].data());
+    gate_backward_rows(tree.data, batch, tree.views[visit.node], {0, 1}, visit.count,
+                       pass.row.data() + visit.first, pass.sigmoid.data() + visit.activation,
+                       gradients_[v].data());
   }
 }
 

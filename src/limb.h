@@ -52,7 +52,7 @@ class alignas(cache_line) Limb {
 
  private:
   std::vector<Real> dg_;                              // per entry: dLoss/dg
-  std::vector<std::vector<Real>> tails_, gradients_;  // per visit
+  std::vector<Lines<Real>> tails_, gradients_;  // per visit
 };
 
 }  // namespace cpt

@@ -10,10 +10,10 @@ namespace {
 
 constexpr int block_rows = 96;     // rows of one product, whose result stays in cache
 constexpr double task_work = 1e5;  // multiply-adds that are worth a task
-constexpr int tasks_a_thread = 4;  // enough to even out what `work` does not know
+constexpr int tasks_a_thread = 16;  // enough to even out what `work` does not know
 
-template <class T>
-void at_least(std::vector<T>& v, std::size_t size) {
+template <class Vector>
+void at_least(Vector& v, std::size_t size) {
   if (v.size() < size) v.resize(std::max(size, v.size() + v.size() / 2));
 }
 

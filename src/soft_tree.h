@@ -72,7 +72,7 @@ class Pass {
   std::vector<int> row;             // row of the batch
   std::vector<Real> reach, right;   // P(arrive), P(go right)
   std::vector<int> left_entry, right_entry;  // where the row goes on, or -1
-  std::vector<Real> sigmoid, softplus;  // per entry and facet
+  Lines<Real> sigmoid, softplus;    // per entry and facet
 
  private:
   void prepare_level(const std::vector<Node>& nodes, int begin, int end);

@@ -221,7 +221,10 @@ void Trainer::visit_leaf(const Step& step, Limb& branch, const Visit& visit) {
 // A gate that rows came to moves: B by chunks of columns, then [ a | log_r | g0 ].
 void Trainer::update_gate(const Step& step, const Limbs& limbs, int node) {
   begin_update(step, limbs, node);
-  for (int c = 0; c < data_.chunks(); ++c) update_chunk(step, limbs, node, c);
+  // Dense: a chunk at a time, which stays in cache. Sparse: all at once, for a row's cells
+  // lie one after another.
+  const int chunks = data_.chunks(), piece = data_.is_sparse() ? chunks : 1;
+  for (int c = 0; c < chunks; c += piece) update_chunks(step, limbs, node, {c, c + piece});
   update_tail(step, node);
 }
 
@@ -246,7 +249,7 @@ void Trainer::update_trunk(const Step& step) {
   }
   for (int v : moving) begin_update(step, limbs, v);
   parallel_by_work(work, hooks_, [&](int i) {
-    update_chunk(step, limbs, moving[i / chunks], i % chunks);
+    update_chunks(step, limbs, moving[i / chunks], {i % chunks, i % chunks + 1});
   });
   parallel_by_work(work_tail, hooks_, [&](int i) { update_tail(step, moving[i]); });
 }
@@ -271,25 +274,25 @@ AdamStep Trainer::adam_step(double rate, int steps) const {
           static_cast<Real>(beta2), static_cast<Real>(epsilon * second * epsilon * second)};
 }
 
-void Trainer::update_chunk(const Step& step, const Limbs& limbs, int node, int chunk) {
+void Trainer::update_chunks(const Step& step, const Limbs& limbs, int node, ChunkRange chunks) {
   const EpochSettings& settings = step.settings;
   Gate& gate = nodes_[node].gate;
   State& state = state_[node];
-  const int j0 = data_.chunk_begin(chunk), j1 = data_.chunk_end(chunk);
-  thread_local std::vector<Real> own;
-  std::vector<Real>& gradient = own;
+  const int j0 = data_.first_column(chunks), j1 = data_.end_column(chunks);
+  thread_local Lines<Real> own;
+  Lines<Real>& gradient = own;
   const std::size_t size = static_cast<std::size_t>(j1 - j0) * gate.width;
   if (gradient.size() < size) gradient.resize(size);
-  gate_backward_start(data_, views_[node], chunk, state_[node].tail.data(), gradient.data());
+  gate_backward_start(data_, views_[node], chunks, state_[node].tail.data(), gradient.data());
   for (const Limb& limb : limbs) {
     const Visit* visit = limb.pass.visit_of(node);
     if (!visit) continue;
     if (limbs.have_gradients)
       for (std::size_t i = 0; i < size; ++i) gradient[i] += limb.gradient(node)[i];
     else
-      gate_backward_chunk(data_, batch_, views_[node], chunk, visit->count,
-                          limb.pass.row.data() + visit->first,
-                          limb.pass.sigmoid.data() + visit->activation, gradient.data());
+      gate_backward_rows(data_, batch_, views_[node], chunks, visit->count,
+                         limb.pass.row.data() + visit->first,
+                         limb.pass.sigmoid.data() + visit->activation, gradient.data());
   }
   const double share = settings.nat / total_weight_;
   if (uses_prior(settings))
@@ -306,6 +309,7 @@ void Trainer::update_chunk(const Step& step, const Limbs& limbs, int node, int c
   }
   kernels().adam(static_cast<int>(size), state.adam, gradient.data(), state.first.data() + place,
                  state.second.data() + place, gate.theta.data() + place);
+  if (data_.is_sparse()) views_[node].refresh_chunks(data_, chunks);
 }
 
 // After the chunks: they need the gradient of the intercepts as the rows gave it.
@@ -329,7 +333,7 @@ void Trainer::update_tail(const Step& step, int node) {
                    state.first.data() + place, state.second.data() + place,
                    gate.theta.data() + place);
   }
-  views_[node].refresh(gate, data_);
+  views_[node].refresh_tail();
 }
 
 void Trainer::for_hard_leaves(int top, const std::vector<int>& rows, const LeafBody& body) {

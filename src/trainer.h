@@ -97,7 +97,7 @@ class Trainer {
   void update_trunk(const Step& step);
   void update_gate(const Step& step, const Limbs& limbs, int node);
   void begin_update(const Step& step, const Limbs& limbs, int node);
-  void update_chunk(const Step& step, const Limbs& limbs, int node, int chunk);
+  void update_chunks(const Step& step, const Limbs& limbs, int node, ChunkRange chunks);
   void update_tail(const Step& step, int node);
   AdamStep adam_step(double rate, int steps) const;
   bool uses_prior(const EpochSettings& settings) const;

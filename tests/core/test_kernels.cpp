@@ -73,10 +73,13 @@ struct Case {
     for (std::size_t e = 0; e < column.size(); ++e) cell.push_back({column[e], value[e]});
     const SparseRows sparse = {start.data(), 3, cell.data()};
     k.sparse_product(1, &second, sparse, B.data(), a.data(), width, sz.data());
-    k.sparse_product_transposed(1, &second, sparse, 0, 0, dz.data(), width, sdB.data());
-    k.sparse_product_transposed(1, &second, sparse, 1, middle, dz.data(), width,
+    k.sparse_product_transposed(1, &second, sparse, 0, 1, 0, dz.data(), width, sdB.data());
+    k.sparse_product_transposed(1, &second, sparse, 1, 2, middle, dz.data(), width,
                                 sdB.data() + static_cast<std::size_t>(middle) * width);
-    return {z, sigmoid, softplus, g, dz, dB, sz, sdB, da, dlog_r, right};
+    // Both chunks at once.
+    std::vector<Real> both(static_cast<std::size_t>(d) * width, 1);
+    k.sparse_product_transposed(1, &second, sparse, 0, 2, 0, dz.data(), width, both.data());
+    return {z, sigmoid, softplus, g, dz, dB, sz, sdB, both, da, dlog_r, right};
   }
 
   // The same by plain loops in double.
@@ -109,7 +112,7 @@ struct Case {
         sz[k] += double(value[c]) * B[column[c] * width + k];
         sdB[column[c] * width + k] += value[c] * dz[k];
       }
-    return {z, sigmoid, softplus, g, dz, dB, sz, sdB, da, dlog_r, right};
+    return {z, sigmoid, softplus, g, dz, dB, sz, sdB, sdB, da, dlog_r, right};
   }
 };
 
@@ -128,7 +131,7 @@ double apart(const std::vector<A>& a, const std::vector<B>& b) {
 
 void compare_sizes(int rows, int d, int facets, Stream& s) {
   static const char* part[] = {"z", "sigmoid", "softplus", "g", "dz", "dB", "sparse z", "sparse dB",
-                               "da", "dlog_r", "right"};
+                               "sparse dB at once", "da", "dlog_r", "right"};
   const Case c(rows, d, facets, s);
   const int j0 = static_cast<int>(s.below(d));
   choose_kernels("portable");
