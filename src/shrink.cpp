@@ -79,7 +79,8 @@ class NodeShrinker {
   Cut cut(const std::vector<Real>& g) const {
     const double least = p_.options.min_leaf_obs / scale_;
     return best_cut(weight_, g, least,
-                    [&](const std::vector<int>& order, std::vector<double>& loss) {
+                    [&](const std::vector<int>& order, const std::vector<char>&,
+                        std::vector<double>& loss) {
       double sum = 0;
       for (std::size_t i = 0; i < order.size(); ++i) sum += weight_[i] * right_[i];
       for (std::size_t i = 0; i < order.size(); ++i) {

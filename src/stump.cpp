@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "order.h"
+
 namespace cpt {
 
 namespace {
@@ -72,22 +74,24 @@ std::vector<Real> gate_evidence(const TrainingData& data, const Gate& gate,
 Cut best_cut(const std::vector<double>& weight, const std::vector<Real>& g, double least,
              const Judge& judge) {
   const int n = static_cast<int>(g.size());
-  std::vector<std::pair<Real, int>> sorted(n);
-  for (int i = 0; i < n; ++i) sorted[i] = {g[i], i};
-  std::sort(sorted.begin(), sorted.end());
-  std::vector<int> order(n);
-  for (int i = 0; i < n; ++i) order[i] = sorted[i].second;
-  std::vector<double> loss(n);
-  judge(order, loss);
+  const std::vector<int> order = order_of(g);
   double all = 0, left = 0;
   for (double w : weight) all += w;
-  Cut best;
+  std::vector<char> may_end(n, 0);
+  bool any = false;
   for (int i = 0; i + 1 < n; ++i) {
     left += weight[order[i]];
-    const double low = sorted[i].first, high = sorted[i + 1].first;
-    if (!(low < high) || left < least || all - left < least) continue;
-    if (best.found && loss[i] >= best.loss) continue;
+    may_end[i] = g[order[i]] < g[order[i + 1]] && left >= least && all - left >= least;
+    any = any || may_end[i];
+  }
+  Cut best;
+  if (!any) return best;
+  std::vector<double> loss(n);
+  judge(order, may_end, loss);
+  for (int i = 0; i + 1 < n; ++i) {
+    if (!may_end[i] || (best.found && loss[i] >= best.loss)) continue;
     // The gate compares in single precision: the threshold must lie below `high` there.
+    const double low = g[order[i]], high = g[order[i + 1]];
     const Real middle = static_cast<Real>(0.5 * (low + high));
     best = {true, middle < high ? static_cast<double>(middle) : low, loss[i]};
   }
@@ -98,10 +102,11 @@ Cut best_cut(const Task& task, const std::vector<int>& rows, const std::vector<R
              double least) {
   std::vector<double> weight(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) weight[i] = task.weight(rows[i]);
-  return best_cut(weight, g, least, [&](const std::vector<int>& order, std::vector<double>& loss) {
+  return best_cut(weight, g, least, [&](const std::vector<int>& order,
+                                        const std::vector<char>& may_end, std::vector<double>& loss) {
     std::vector<int> sorted(rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) sorted[i] = rows[order[i]];
-    task.sweep(static_cast<int>(rows.size()), sorted.data(), loss.data());
+    task.sweep(static_cast<int>(rows.size()), sorted.data(), may_end.data(), loss.data());
   });
 }
 

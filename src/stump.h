@@ -24,8 +24,10 @@ std::vector<Real> gate_evidence(const TrainingData& data, const Gate& gate,
                                 const std::vector<int>& rows, const Hooks& hooks,
                                 std::vector<Real>* terms = nullptr);
 
-// Given places 0..n-1 sorted by g: loss[i] when the first i + 1 go left, for all i.
-using Judge = std::function<void(const std::vector<int>& order, std::vector<double>& loss)>;
+// Given places 0..n-1 sorted by g: loss[i] when the first i + 1 go left, for all i with
+// may_end[i]. Others lie between equal values, or leave too little on one side.
+using Judge = std::function<void(const std::vector<int>& order, const std::vector<char>& may_end,
+                                 std::vector<double>& loss)>;
 
 // The threshold between two neighbouring values of g that minimises the judge's
 // loss, with at least `least` weight on either side.

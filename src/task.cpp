@@ -43,7 +43,7 @@ class Classification : public Task {
 
   // Moving a row of class c changes only c's terms: no sum over classes, so that
   // relabelled classes give the same numbers to the last bit.
-  void sweep(int rows, const int* row, double* loss) const override {
+  void sweep(int rows, const int* row, const char* may_end, double* loss) const override {
     std::vector<double> left(classes_, 0.0), right(classes_, 0.0);
     double mass = 0, moved = 0, classes_left = 0, classes_right = 0;
     for (int i = 0; i < rows; ++i) {
@@ -63,7 +63,8 @@ class Classification : public Task {
       moved += w;
       classes_right += x_log_x(from);
       classes_left += x_log_x(to);
-      loss[i] = x_log_x(moved) - classes_left + x_log_x(std::max(0.0, mass - moved)) - classes_right;
+      if (may_end[i])
+        loss[i] = x_log_x(moved) - classes_left + x_log_x(std::max(0.0, mass - moved)) - classes_right;
     }
   }
 
@@ -115,14 +116,14 @@ class SharedClassification : public Classification {
     }
   }
 
-  void sweep(int rows, const int* row, double* loss) const override {
+  void sweep(int rows, const int* row, const char* may_end, double* loss) const override {
     std::vector<double> left(statistics(), 0.0), right(statistics(), 0.0);
     accumulate(rows, row, nullptr, right.data());
     for (int i = 0; i < rows; ++i) {
       add(row[i], 1.0, left.data());
       add(row[i], -1.0, right.data());
       for (double& r : right) r = std::max(0.0, r);
-      loss[i] = impurity(left.data()) + impurity(right.data());
+      if (may_end[i]) loss[i] = impurity(left.data()) + impurity(right.data());
     }
   }
 
@@ -190,11 +191,12 @@ class Regression : public Task {
     return s[0] > 0 ? std::max(0.0, s[2] - s[1] * s[1] / s[0]) : 0.0;
   }
 
-  void sweep(int rows, const int* row, double* loss) const override {
+  void sweep(int rows, const int* row, const char* may_end, double* loss) const override {
     double all[3] = {0, 0, 0}, left[3] = {0, 0, 0};
     accumulate(rows, row, nullptr, all);
     for (int i = 0; i < rows; ++i) {
       accumulate(1, row + i, nullptr, left);
+      if (!may_end[i]) continue;
       const double right[3] = {all[0] - left[0], all[1] - left[1], all[2] - left[2]};
       loss[i] = impurity(left) + impurity(right);
     }

@@ -36,8 +36,9 @@ class Task {
   // total loss of the leaf's own rows: weight * entropy, or weighted sum of squares
   virtual double impurity(const double* statistics) const = 0;
 
-  // loss[i] = impurity of rows 0..i plus impurity of rows i+1..end, for every cut
-  virtual void sweep(int rows, const int* row, double* loss) const = 0;
+  // loss[i] = impurity of rows 0..i plus impurity of rows i+1..end, for every cut that
+  // may_end[i] allows; others are not written
+  virtual void sweep(int rows, const int* row, const char* may_end, double* loss) const = 0;
 
   // What one nat of log-likelihood is worth in units of the loss, when the mean loss
   // is `mean`: 1 for entropy; twice the variance for squares (a normal outcome). The

@@ -50,6 +50,8 @@ double brute_impurity(const Outcome& o, const int* row, int n, int classes) {
   return sum;
 }
 
+const std::vector<char> every_cut(1000, 1);
+
 }  // namespace
 
 TEST(task_sweep_is_the_brute_force_impurity_at_every_cut) {
@@ -59,7 +61,7 @@ TEST(task_sweep_is_the_brute_force_impurity_at_every_cut) {
       const Outcome o = outcome(n, classes, seed);
       const auto task = task_of(o, classes);
       std::vector<double> loss(n);
-      task->sweep(n, o.order.data(), loss.data());
+      task->sweep(n, o.order.data(), every_cut.data(), loss.data());
       const double all = brute_impurity(o, o.order.data(), n, classes);
       for (int i = 0; i < n; ++i) {
         const double want = brute_impurity(o, o.order.data(), i + 1, classes) +
@@ -68,6 +70,25 @@ TEST(task_sweep_is_the_brute_force_impurity_at_every_cut) {
         CHECK(std::fabs(got - want) < 1e-11 * all, classes, seed, i, got, want);
       }
     }
+}
+
+TEST(task_sweep_writes_the_allowed_cuts_only) {
+  const int n = 90;
+  std::vector<char> allowed(n);
+  for (int i = 0; i < n; ++i) allowed[i] = i % 3 == 1;
+  for (int classes : {0, 3}) {
+    const Outcome o = outcome(n, classes, 50);
+    const auto truth = task_of(o, classes);
+    std::vector<float> opinion(n * std::max(1, classes), 0.25f);
+    for (int i = 0; i < n; ++i) opinion[i * std::max(1, classes)] = 0.01f * i;
+    const auto taught = truth->taught(opinion, truth->weights());
+    for (const Task* task : {truth.get(), taught.get()}) {
+      std::vector<double> all(n), some(n, -1.0);
+      task->sweep(n, o.order.data(), every_cut.data(), all.data());
+      task->sweep(n, o.order.data(), allowed.data(), some.data());
+      for (int i = 0; i < n; ++i) CHECK(some[i] == (allowed[i] ? all[i] : -1.0), classes, i);
+    }
+  }
 }
 
 TEST(task_impurity_and_value_against_brute_force) {
@@ -98,10 +119,10 @@ TEST(task_relabelled_classes_give_a_bit_identical_sweep) {
   const int n = 120, classes = 6;
   Outcome o = outcome(n, classes, 55);
   std::vector<double> before(n), after(n);
-  task_of(o, classes)->sweep(n, o.order.data(), before.data());
+  task_of(o, classes)->sweep(n, o.order.data(), every_cut.data(), before.data());
   const int name[] = {4, 2, 5, 0, 1, 3};
   for (double& y : o.y) y = name[static_cast<int>(y)];
-  task_of(o, classes)->sweep(n, o.order.data(), after.data());
+  task_of(o, classes)->sweep(n, o.order.data(), every_cut.data(), after.data());
   CHECK(same_bits(before, after));
 }
 
@@ -175,8 +196,8 @@ TEST(task_weight_two_is_the_row_twice) {
     }
     std::vector<double> a(n), b(twice.y.size());
     const auto one = task_of(o, classes), two = task_of(twice, classes);
-    one->sweep(n, o.order.data(), a.data());
-    two->sweep(static_cast<int>(b.size()), twice.order.data(), b.data());
+    one->sweep(n, o.order.data(), every_cut.data(), a.data());
+    two->sweep(static_cast<int>(b.size()), twice.order.data(), every_cut.data(), b.data());
     for (int i = 0; i < n; ++i)
       CHECK(std::fabs(one->reported_loss(a[i]) - two->reported_loss(b[last[i]])) < 1e-10 * (1 + std::fabs(one->reported_loss(a[0]))),
             classes, i, a[i], b[last[i]]);
@@ -193,7 +214,7 @@ TEST(task_constant_outcome_costs_nothing) {
     std::vector<double> s(task->statistics(), 0.0), loss(10), value(task->outputs());
     task->accumulate(10, o.order.data(), nullptr, s.data());
     CHECK(task->impurity(s.data()) == 0, classes, task->impurity(s.data()));
-    task->sweep(10, o.order.data(), loss.data());
+    task->sweep(10, o.order.data(), every_cut.data(), loss.data());
     for (double l : loss) CHECK(std::fabs(l) < 1e-12, classes, l);
     task->value(s.data(), value.data());
     CHECK(value.back() == (classes ? 20 : 1), classes, value.back());
@@ -245,8 +266,8 @@ TEST(task_taught_by_certain_opinions_is_the_task_itself) {
     std::vector<double> cost_a(n), cost_b(n), loss_a(n), loss_b(n);
     truth->costs(a.data(), 0.5, n, o.order.data(), cost_a.data());
     taught->costs(b.data(), 0.5, n, o.order.data(), cost_b.data());
-    truth->sweep(n, o.order.data(), loss_a.data());
-    taught->sweep(n, o.order.data(), loss_b.data());
+    truth->sweep(n, o.order.data(), every_cut.data(), loss_a.data());
+    taught->sweep(n, o.order.data(), every_cut.data(), loss_b.data());
     const double close = 1e-5;  // opinions are single precision
     for (std::size_t s = 0; s < a.size(); ++s) CHECK(std::fabs(a[s] - b[s]) < close * (1 + std::fabs(a[s])), s);
     for (int i = 0; i < n; ++i) {
@@ -283,7 +304,7 @@ TEST(task_taught_costs_are_means_and_the_impurity_their_least_sum) {
   }
   CHECK(std::fabs(total - task->impurity(statistics.data())) < 1e-4, total);
   std::vector<double> loss(n);
-  task->sweep(n, o.order.data(), loss.data());
+  task->sweep(n, o.order.data(), every_cut.data(), loss.data());
   for (int i = 0; i < n; ++i) {
     std::vector<double> left(task->statistics(), 0.0), right(left);
     task->accumulate(i + 1, o.order.data(), nullptr, left.data());
