@@ -93,8 +93,8 @@
 #' - `class_weights`: the factors by class as they were used, or `NULL`.
 #' - `control`: the settings, see [cpt_control()]; those left open as they were chosen.
 #' - `search`: data frame of the recipes that were tried to choose them: `recipe`,
-#'   `splits` it was judged by, mean `loss` of the held-out rows (squared error; for classes
-#'   Brier's score), `leaf_shrinkage` that gave it, `leaves`, `depth`, `chosen`. `NULL` if none was.
+#'   mean `loss` of the held-out rows (squared error; for classes Brier's score),
+#'   `leaf_shrinkage` that gave it, `leaves`, `depth`, `chosen`. `NULL` if none was.
 #' - `history`: data frame of the training: `stage`, `epoch`, `lambda`, `loss`,
 #'   `hard_loss`, `valid_loss`, `seconds`. With a teacher the first two losses are those of
 #'   its opinions; `valid_loss` always is that of outcomes.

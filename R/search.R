@@ -21,10 +21,11 @@ recipes <- local({
 })
 open_settings <- names(recipes$flexible)
 
-search_share <- 0.25    # of the rows judge
 search_rows <- 40000    # rows that are enough to choose by
 search_least <- 40      # with fewer rows there is nothing to judge by
-search_few <- 3000      # with fewer rows each recipe is judged twice, by other rows
+# This share of the rows judges: of few rows more are needed. A third of them chooses as
+# well as a quarter does twice, in two thirds of the time.
+judging_share <- function(n) if (n < 3000) 1 / 3 else 1 / 4
 # With this many rows a tree without a teacher holds rows out and is pruned by them: those rows
 # are missed less than restraint is. With fewer, all rows train it.
 search_many <- 10000
@@ -52,9 +53,7 @@ search_settings <- function(mold, control, seed, run_all) {
   if (n > search_rows) mold <- sample_mold(mold, search_rows, seed)
   trials <- lapply(kept, trial_control)
   shrinkages <- shrinkages_for(control)
-  splits <- if (n < search_few && length(trials) > 1L) 1:2 else 1
-  tried <- judge_trials(trials, shrinkages, mold, seed + splits, run_all)
-  tried <- summarise_trials(tried, names(choices))
+  tried <- judge_trials(trials, shrinkages, mold, seed + 1, run_all)
   best <- which(tried$chosen)
   found <- kept[[best]]
   if (is.null(control$leaf_shrinkage)) found$leaf_shrinkage <- tried$leaf_shrinkage[best]
@@ -94,31 +93,20 @@ shrinkages_for <- function(control) {
   control$leaf_shrinkage %||% 0
 }
 
-# One row per seed of a split, trial and shrinkage. The rows that judge have no part in the
-# trials: not in the training, nor in the choice of a snapshot or of the size.
-judge_trials <- function(trials, shrinkages, mold, seeds, run_all) {
-  judges <- lapply(seeds, function(seed) hold_out(mold, search_share, seed))
-  parts <- lapply(judges, function(out) reweigh(mold, ifelse(out, 0, mold$weights)))
-  at <- expand.grid(trial = seq_along(trials), split = seq_along(seeds))
-  cases <- Map(function(trial, split) {
-    fit_case(parts[[split]], trials[[trial]], seeds[split], fill_all = TRUE)
-  }, at$trial, at$split)
-  judged <- Map(function(trial, split, fit) {
-    loss <- vapply(shrinkages, function(by) judge_tree(mold, judges[[split]], fit, by), 0)
-    data.frame(trial = trial, split = split, leaf_shrinkage = shrinkages, loss = loss,
+# One row per trial, with the shrinkage that suits it best. The rows that judge have no part
+# in the trials: not in the training, nor in the choice of a snapshot or of the size.
+judge_trials <- function(trials, shrinkages, mold, seed, run_all) {
+  judges <- hold_out(mold, judging_share(length(mold$weights)), seed)
+  part <- reweigh(mold, ifelse(judges, 0, mold$weights))
+  cases <- lapply(trials, function(trial) fit_case(part, trial, seed, fill_all = TRUE))
+  judged <- lapply(run_all(mold, cases), function(fit) {
+    loss <- vapply(shrinkages, function(by) judge_tree(mold, judges, fit, by), 0)
+    data.frame(loss = min(loss), leaf_shrinkage = shrinkages[which.min(loss)],
       leaves = sum(tree_leaf(fit$tree)), depth = tree_depth(fit$tree))
-  }, at$trial, at$split, run_all(mold, cases))
-  do.call(rbind, judged)
-}
-
-summarise_trials <- function(tried, names) {
-  mean_of <- function(what) as.vector(tapply(tried[[what]], tried$trial, mean))
-  by <- tapply(tried$loss, tried[c("trial", "leaf_shrinkage")], mean)
-  at <- apply(by, 1L, which.min)
-  loss <- unname(by[cbind(seq_along(at), at)])
-  data.frame(recipe = names, splits = max(tried$split), loss = loss,
-    leaf_shrinkage = as.double(colnames(by))[at], leaves = round(mean_of("leaves")),
-    depth = ceiling(mean_of("depth")), chosen = seq_along(loss) == which.min(loss))
+  })
+  tried <- data.frame(recipe = names(trials), do.call(rbind, judged), row.names = NULL)
+  tried$chosen <- seq_along(trials) == which.min(tried$loss)
+  tried
 }
 
 # Mean loss of the judging rows with leaf values shrunk by `by`: squared error, of classes that
