@@ -169,8 +169,10 @@ TrainingData::TrainingData(const MatrixView& view, const Rows& rows, Scaling sca
 
 void TrainingData::cut_shift() {
   for (int j = 0; j < d_; ++j) piece_cell_.push_back({j, shift_[j]});
-  for (int j = 0; j < d_; j += piece_columns)
+  for (int j = 0; j < d_; j += piece_columns) {
+    piece_number_.push_back(j / piece_columns);
     for (int at : {j, std::min(d_, j + piece_columns)}) piece_start_.push_back(at);
+  }
   shift_pieces_ = {piece_start_.data(), 2, piece_cell_.data()};
 }
 

@@ -113,6 +113,11 @@ struct Batch {
   std::vector<std::size_t> place;  // per row: where its cells begin
 };
 
+// Some rows, one after another.
+struct RowRange {
+  int first, count;
+};
+
 // Some chunks of columns, one after another: [first, last).
 struct ChunkRange {
   int first, last;
@@ -135,6 +140,11 @@ class TrainingData {
   // elsewhere. A piece is short enough to be summed in single precision.
   static constexpr int piece_columns = 32;
   const SparseRows& shift_pieces() const { return shift_pieces_; }
+  const int* piece_numbers() const { return piece_number_.data(); }  // 0, 1, ...
+  RowRange pieces_of(int chunk) const {
+    const int first = chunk_begin(chunk) / piece_columns;
+    return {first, (chunk_end(chunk) + piece_columns - 1) / piece_columns - first};
+  }
 
   // Columns are handled in fixed chunks, so that gradients can be shared out.
   int chunks() const { return chunks_; }
@@ -172,6 +182,7 @@ class TrainingData {
   SparseRows shift_pieces_ = {};
   std::vector<std::size_t> piece_start_;  // behind `shift_pieces_`, as is the next
   std::vector<Cell> piece_cell_;
+  std::vector<int> piece_number_;
   std::vector<std::size_t> start_;  // sparse: where the cells of (row, chunk) start
   std::vector<Cell> cell_;
 };

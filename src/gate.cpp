@@ -36,15 +36,14 @@ void GateView::refresh(const Gate& g, const TrainingData& data) {
 // shift'B: short pieces in single precision, their sum in double, for the terms are many
 // and cancel.
 void GateView::refresh_chunks(const TrainingData& data, ChunkRange chunks) {
-  const int width = gate->width, columns = TrainingData::piece_columns;
-  const std::vector<Real> zero(width, 0);
-  std::vector<int> piece;
-  std::vector<Real> part;
+  const int width = gate->width;
+  thread_local std::vector<Real> own_part, own_zero;
+  std::vector<Real>&part = own_part, &zero = own_zero;
+  zero.assign(width, 0);
   for (int c = chunks.first; c < chunks.last; ++c) {
-    piece.clear();
-    for (int j = data.chunk_begin(c); j < data.chunk_end(c); j += columns) piece.push_back(j / columns);
-    part.resize(piece.size() * width);
-    kernels().sparse_product(static_cast<int>(piece.size()), piece.data(), data.shift_pieces(),
+    const RowRange pieces = data.pieces_of(c);
+    part.resize(static_cast<std::size_t>(pieces.count) * width);
+    kernels().sparse_product(pieces.count, data.piece_numbers() + pieces.first, data.shift_pieces(),
                              gate->B(), zero.data(), width, part.data());
     double* const sum = shifted_.data() + static_cast<std::size_t>(c) * width;
     std::fill_n(sum, width, 0.0);

@@ -40,11 +40,6 @@ struct SoftTree {
 void refresh_views(const TrainingData& data, const std::vector<Node>& nodes,
                    std::vector<GateView>& views);
 
-// Some rows of a batch, one after another.
-struct RowRange {
-  int first, count;
-};
-
 // Soft: to both children, with probability sigmoid(lambda (g - g0)) to the right, as far
 // as the reach exceeds the tolerance. Hard: to one.
 struct Rule {
