@@ -1,17 +1,20 @@
 # What the experiments share: where the data lie, how a tree is scored, the table
 # that is printed. Each experiment is one script beside this file:
 #   Rscript inst/experiments/letter.R DATA [--seeds=1,2,3] [--threads=1,2,3] [--validate]
-#     [--peers] [--csv=FILE]
+#     [--peers | --only-peers=WORD,...] [--csv=FILE]
 # DATA is the folder with letter.rds and the like (or set CPT_DATA). With several
 # thread counts every tree is fitted once for each and the predictions compared.
 # --validate fits on the training part and scores the validation part: settings are
 # chosen that way. Without it, the tree is fitted on both and the test part scored.
 # --peers also fits rpart (grown out, and pruned by cross-validation), an oblique tree
-# (max_facets = 1), a forest of 500 trees and a ridge regression. --csv adds the rows to
+# (max_facets = 1), a forest of 500 trees and a ridge regression; --only-peers nothing but
+# those of them whose names hold one of the words. --csv adds the rows to
 # a file, such as inst/extdata/experiments.csv, which the vignette shows.
 
 library(cptree)
 source(file.path(here, "settings.R"))
+
+`%||%` <- function(a, b) if (is.null(a)) b else a  # R has it from 4.4 on
 
 arguments <- function(seeds) {
   given <- commandArgs(trailingOnly = TRUE)
@@ -23,6 +26,7 @@ arguments <- function(seeds) {
   folder <- c(grep("^--", given, value = TRUE, invert = TRUE), Sys.getenv("CPT_DATA"))[1]
   list(folder = folder, seeds = flag("seeds", seeds), threads = flag("threads", 2L),
        validate = "--validate" %in% given, peers = "--peers" %in% given,
+       only_peers = chosen("only-peers"),
        csv = sub("^--csv=", "", c(grep("^--csv=", given, value = TRUE), "")[1]))
 }
 
@@ -54,6 +58,13 @@ parts <- function(data, validate) {
     }
   }
   list(fit = train, score = list(x = data$x_test, y = data$y_test))
+}
+
+# The rings can be made anew: 20,000 points to choose by, 20,000 others to report.
+rings_parts <- function(validate) {
+  set.seed(if (validate) 21 else 20)
+  fresh <- make_rings(20000)
+  list(fit = list(x = rings[1:2], y = rings$class), score = list(x = fresh[1:2], y = fresh$class))
 }
 
 # A quarter of the training rows, of each class, to choose by.
@@ -88,6 +99,7 @@ experiment <- function(title, part, settings, given, limit = NA, method = "cpt",
                        identical_on = part$score$x) {
   settings <- c(settings, list(search = FALSE))  # what is not given is as in the first recipe
   settings <- settings[!duplicated(names(settings))]
+  if (!is.null(given$only_peers)) return(run_peers(title, part, settings, given, limit))
   cat(title, ", ", method, if (!is.na(limit)) paste(", at most", limit, "leaves"), "\n", sep = "")
   rows <- lapply(given$seeds, function(seed) {
     fits <- lapply(given$threads, function(threads) {
@@ -111,17 +123,21 @@ experiment <- function(title, part, settings, given, limit = NA, method = "cpt",
       ", leaves ", format(mean(table[, "leaves"]), digits = 3),
       ", facets a node ", format(mean(table[, "facets"]), digits = 3), "\n", sep = "")
   save_rows(table, title, limit, method, given$csv)
-  if (given$peers) {
-    for (method in names(peers)) {
-      peer <- tryCatch(peers[[method]](part, settings, given), error = function(e) {
-        cat("  ", method, "left out:", conditionMessage(e), "\n")
-      })
-      if (is.null(peer)) next
-      cat("  ", method, paste(colnames(peer), signif(colMeans(peer), 4), collapse = "  "), "\n")
-      save_rows(peer, title, limit, method, given$csv)
-    }
-  }
+  if (given$peers) run_peers(title, part, settings, given, limit)
   invisible(table)
+}
+
+run_peers <- function(title, part, settings, given, limit) {
+  words <- given$only_peers %||% ""
+  wanted <- vapply(names(peers), function(name) any(vapply(words, grepl, NA, name, fixed = TRUE)), NA)
+  for (method in names(peers)[wanted]) {
+    peer <- tryCatch(peers[[method]](part, settings, given), error = function(e) {
+      cat("  ", method, "left out:", conditionMessage(e), "\n")
+    })
+    if (is.null(peer)) next
+    cat("  ", method, paste(colnames(peer), signif(colMeans(peer), 4), collapse = "  "), "\n")
+    save_rows(peer, title, limit, method, given$csv)
+  }
 }
 
 save_rows <- function(table, data, limit, method, file) {

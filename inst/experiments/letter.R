@@ -4,9 +4,7 @@ source(file.path(here, "common.R"))
 
 given <- arguments(seeds = 1:10)
 part <- parts(read_data(given$folder, "letter.rds"), given$validate)
-settings <- paper_settings$letter
-experiment("letter", part, settings, given, limit = 463)
+experiment("letter", part, paper_settings$letter, given, limit = 463)
 
 given$peers <- FALSE
-small <- utils::modifyList(settings, list(max_leaves = 150))
-experiment("letter", part, small, given, limit = 150)
+experiment("letter", part, paper_settings$letter_150, given, limit = 150)

@@ -4,7 +4,5 @@ here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE
 source(file.path(here, "common.R"))
 
 given <- arguments(seeds = 1:10)
-set.seed(20)
-fresh <- make_rings(20000)
-part <- list(fit = list(x = rings[1:2], y = rings$class), score = list(x = fresh[1:2], y = fresh$class))
-experiment("rings", part, list(max_depth = 2, max_facets = 50), given, limit = 3)
+part <- rings_parts(given$validate)
+experiment("rings", part, paper_settings$rings, given, limit = 3)

@@ -39,6 +39,7 @@ test_that("results that are shipped have the columns that the vignette reads", {
   wanted <- list(
     experiments.csv = c("data", "limit", "method", "metric", "seed", "score", "leaves", "facets"),
     suite.csv = c("data", "method", "metric", "seed", "score", "leaves"),
+    choices.csv = c("data", "change", "metric", "seed", "score", "leaves"),
     ablation.csv = c("data", "change", "metric", "score", "leaves", "facets")
   )
   there <- names(wanted)[nzchar(vapply(names(wanted), extdata, ""))]
@@ -48,6 +49,25 @@ test_that("results that are shipped have the columns that the vignette reads", {
     expect_true(all(wanted[[name]] %in% names(rows)), label = paste("columns of", name))
     expect_true(all(rows$metric %in% c("accuracy", "AUC", "RMSE", "R2")), label = name)
     expect_type(rows$score, "double")
+  }
+})
+
+test_that("the settings of the paper's data are the best of fewer than 25 on validation rows", {
+  settings <- new.env()
+  sys.source(system.file("experiments", "settings.R", package = "cptree"), settings)
+  choices <- utils::read.csv(extdata("choices.csv"))
+  expect_setequal(choices$data, names(settings$paper_choice))
+  for (name in names(settings$paper_choice)) {
+    of <- choices[choices$data == name, ]
+    changes <- settings$paper_changes[[name]]
+    expect_setequal(of$change, names(changes))
+    expect_lt(length(changes), 25)
+    # the same seeds for all
+    expect_equal(nrow(of), length(changes) * length(unique(of$seed)))
+    mean_of <- tapply(of$score, of$change, mean)
+    expect_identical(names(which.max(mean_of)), settings$paper_choice[[name]])
+    best <- utils::modifyList(settings$paper_base[[name]], changes[[settings$paper_choice[[name]]]])
+    expect_identical(settings$paper_settings[[name]], best)
   }
 })
 

@@ -1,0 +1,35 @@
+# Chooses among the changes that settings.R lists: each is fitted on the training rows and
+# scored on the validation rows, with several seeds; the best mean is the choice.
+#   Rscript inst/experiments/choose.R DATA [--only=NAME,...] [--change=NAME;...] [--seeds=1,2,3]
+#     [--threads=1] [--csv=FILE]
+# Rings need no data folder. --csv adds a row per change and seed to a file, such as inst/extdata/choices.csv.
+here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1]))
+source(file.path(here, "common.R"))
+
+given <- arguments(seeds = 1:3)
+if (is.null(chosen("threads"))) given$threads <- 1L
+changes <- paper_changes[chosen("only") %||% names(paper_changes)]
+
+for (name in names(changes)) {
+  part <- if (name == "rings") rings_parts(validate = TRUE) else {
+    parts(read_data(given$folder, paste0(sub("_150$", "", name), ".rds")), validate = TRUE)
+  }
+  tried <- changes[[name]]
+  wanted <- grep("^--change=", commandArgs(TRUE), value = TRUE)
+  if (length(wanted)) tried <- tried[strsplit(sub("^[^=]*=", "", wanted), ";")[[1]]]
+  best <- vapply(names(tried), function(change) {
+    settings <- utils::modifyList(paper_base[[name]], c(tried[[change]], list(search = FALSE)))
+    rows <- do.call(rbind, lapply(given$seeds, function(seed) {
+      fit <- do.call(cpt, c(list(part$fit$x, part$fit$y, seed = seed, threads = given$threads[1],
+        verbose = FALSE), settings))
+      score <- score_of(fit, part$score$x, part$score$y)
+      data.frame(data = name, change = change, metric = names(score), seed = seed,
+        score = signif(unname(score), 6), leaves = size_of(fit)[["leaves"]])
+    }))
+    append_rows(rows, given$csv)
+    cat(sprintf("%-12s %-28s %.4f (%.4f), %d seeds, %.0f leaves\n", name, change, mean(rows$score),
+      stats::sd(rows$score) / sqrt(nrow(rows)), nrow(rows), mean(rows$leaves)))
+    mean(rows$score) * if (rows$metric[1] == "RMSE") -1 else 1
+  }, 0)
+  cat(name, "best:", names(best)[which.max(best)], "\n")
+}
