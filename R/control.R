@@ -59,11 +59,12 @@ control_table <- list(
     )),
   control_field("search", "flag", NA, NA, "grow",
     paste(
-      "Choose the settings that are `NULL` by fitting two recipes, one with many facets and",
-      "one with a teacher, on three quarters of the rows and judging them on the others? The",
+      "Choose the settings that are `NULL` by fitting up to three recipes, with many facets,",
+      "with `jitter` and with a teacher, on part of the rows and judging them on the others? The",
       "tree is then fitted on all rows (from 10,000 rows on, if it has no teacher, a fifth is",
-      "held out again to prune it, and comes back to fill the leaves). `FALSE` takes the first",
-      "recipe. Not done if `validation` is above 0."
+      "held out again to prune it, and comes back to fill the leaves). With fewer than 3,000",
+      "rows, or sparse ones, `jitter` is not tried. `FALSE` takes the first recipe.",
+      "Not done if `validation` is above 0."
     )),
   control_field("validation", "number", 0, 0.5, "grow",
     paste(
@@ -127,6 +128,13 @@ control_table <- list(
     paste(
       "Share of the predictors hidden at random in each step of training. 0.2 to 0.5",
       "helps with many columns of one kind, such as pixels or fingerprints."
+    )),
+  control_field("jitter", "number", 0, 1, "refine",
+    paste(
+      "In each step of training every row is moved by this share of the difference between two",
+      "training rows drawn at random, so that columns that go together move together. Borders",
+      "then keep a distance from single rows. 0.05 to 0.1 helps where outcomes change smoothly;",
+      "it hurts where borders are sharp. Needs dense data."
     )),
   control_field("reach_tolerance", "number", 0, 0.1, "refine",
     paste(
@@ -293,6 +301,7 @@ cpt_control <- function(max_depth = NULL,
                         lambda_end = NULL,
                         weight_rate = 2,
                         dropout = NULL,
+                        jitter = NULL,
                         reach_tolerance = 3e-4,
                         ridge = NULL,
                         prior_weight = NULL,

@@ -1,19 +1,19 @@
-# Settings that were left open (NULL): two recipes, without and with a teacher, are
-# fitted on part of the rows and judged on the others; the tree is then fitted on all
-# rows with the better one.
+# Settings that were left open (NULL): a few recipes are fitted on part of the rows and
+# judged on the others; the tree is then fitted on all rows with the best one.
 # This file must not know how columns are coded or how the engine works.
 
-# What a recipe decides, where the user has not. Little noise wants many facets and no
-# restraint; much of it wants a teacher. What the splits then see is smooth, so that less
-# training and less of a prior do.
+# What a recipe decides, where the user has not. Sharp borders want many facets and no
+# restraint; outcomes that change smoothly want jitter; noisy ones want a teacher. What the
+# splits then see is smooth, so that less training and less of a prior do.
 recipes <- local({
   flexible <- list(max_depth = 7, max_facets = 20, min_leaf_obs = 7, starts = 3, grow_epochs = 20,
     grow_min_steps = 500, refine_epochs = 40, refine_min_steps = 1000, batch_size = 1000,
-    lambda_end = 6, dropout = 0, ridge = 0, prior_weight = 0.2, a_beta = 1, teacher_trees = 0,
+    lambda_end = 6, dropout = 0, jitter = 0, ridge = 0, prior_weight = 0.2, a_beta = 1, teacher_trees = 0,
     leaf_shrinkage = 0)
   but <- function(...) utils::modifyList(flexible, list(...))
   list(
     flexible = flexible,
+    jittered = but(jitter = 0.1),
     taught = but(max_depth = 6, max_facets = 8, starts = 1, grow_epochs = 10, grow_min_steps = 200,
       refine_epochs = 20, refine_min_steps = 500, batch_size = 500, prior_weight = 0.03,
       teacher_trees = 100)
@@ -26,6 +26,8 @@ search_least <- 40      # with fewer rows there is nothing to judge by
 # This share of the rows judges: of few rows more are needed. A third of them chooses as
 # well as a quarter does twice, in two thirds of the time.
 judging_share <- function(n) if (n < 3000) 1 / 3 else 1 / 4
+# With fewer rows jitter is not tried: it seldom wins there, and the trials are most of the time.
+search_jitter <- 3000
 # With this many rows a tree without a teacher holds rows out and is pruned by them: those rows
 # are missed less than restraint is. With fewer, all rows train it.
 search_many <- 10000
@@ -43,7 +45,7 @@ search_effort <- list(starts = 2, tree_starts = 1, refine_epochs = 20, refine_mi
 # tried (NULL if nothing was). `run_all(mold, cases)` makes fits, see fit_case().
 search_settings <- function(mold, control, seed, run_all) {
   distinct <- recipes_for(control)
-  choices <- distinct[fits_teacher(distinct, control$teacher_trees, mold)]
+  choices <- distinct[can_jitter(distinct, mold) & can_teach(distinct, control$teacher_trees, mold)]
   n <- length(mold$weights)
   given <- length(distinct) == 1L || !control$search || control$validation > 0
   if (given || n < search_least || mold_is_constant(mold)) {
@@ -60,8 +62,16 @@ search_settings <- function(mold, control, seed, run_all) {
   list(control = found, search = tried)
 }
 
-# A user who has decided about a teacher, or data that are too large for one, leave one recipe.
-fits_teacher <- function(distinct, trees, mold) {
+# Which recipes can be tried: jitter needs dense rows, and enough of them. The first recipe,
+# which has none, is always left.
+can_jitter <- function(distinct, mold) {
+  can <- jitter_can(mold) && length(mold$weights) >= search_jitter
+  can | vapply(distinct, `[[`, 0, "jitter") == 0
+}
+
+# A user who has decided about a teacher, or data that are too large for one, leave the
+# recipes with or those without one.
+can_teach <- function(distinct, trees, mold) {
   taught <- vapply(distinct, `[[`, 0, "teacher_trees") > 0
   if (length(distinct) == 1L) return(TRUE)
   if (!teacher_can(mold)) return(!taught)

@@ -92,6 +92,7 @@ cpt::Options read_options(const Rcpp::List& list) {
   o.lambda_end = field<double>(list, "lambda_end");
   o.weight_rate = field<double>(list, "weight_rate");
   o.dropout = field<double>(list, "dropout");
+  o.jitter = field<double>(list, "jitter");
   o.reach_tolerance = field<double>(list, "reach_tolerance");
   o.ridge = field<double>(list, "ridge");
   o.prior_weight = field<double>(list, "prior_weight");

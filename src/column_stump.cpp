@@ -38,7 +38,7 @@ std::vector<Cut> cut_columns(const TrainingData& data, const Task& task,
                              const std::vector<int>& rows, double least, const Hooks& hooks) {
   Batch batch;
   batch.index = rows;
-  data.gather(batch, 0.0, Stream(0, 0, Purpose::dropout), hooks);
+  data.gather(batch, {}, Stream(0, 0, Purpose::dropout), hooks);
   std::vector<Cut> cuts(data.d());
   hooks.run(data.chunks(), [&](int chunk) {
     const std::vector<Real> values = columns_of(data, batch, chunk);
@@ -62,7 +62,7 @@ std::vector<Real> column_values(const TrainingData& data, const std::vector<int>
   for (std::size_t first = 0; first < rows.size(); first += judging_rows) {
     const std::size_t last = std::min(rows.size(), first + judging_rows);
     batch.index.assign(rows.begin() + first, rows.begin() + last);
-    data.gather(batch, 0.0, Stream(0, 0, Purpose::dropout), hooks);
+    data.gather(batch, {}, Stream(0, 0, Purpose::dropout), hooks);
     const std::vector<Real> values = columns_of(data, batch, chunk);
     const auto from = values.begin() + (j - data.chunk_begin(chunk)) * (last - first);
     out.insert(out.end(), from, from + (last - first));

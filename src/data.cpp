@@ -150,8 +150,9 @@ Scaling make_scaling(const Columns& columns, const std::string& standardize) {
 }
 
 TrainingData::TrainingData(const MatrixView& view, const Rows& rows, Scaling scaling,
-                           const Hooks& hooks, const MadeRows& made)
-    : rows_(&rows), scaling_(std::move(scaling)), d_(view.cols), ld_((view.cols + 3) / 4 * 4) {
+                           const Hooks& hooks, const MadeRows& made, std::vector<int> donors)
+    : rows_(&rows), scaling_(std::move(scaling)), d_(view.cols), ld_((view.cols + 3) / 4 * 4),
+      donors_(std::move(donors)) {
   // Sparse rows want long chunks (a row has few cells in each), in whole pieces.
   chunk_width_ = view.is_sparse() ? std::max(1024, (d_ / 8 + piece_columns) / piece_columns * piece_columns) : 96;
   chunks_ = (d_ + chunk_width_ - 1) / chunk_width_;
@@ -250,11 +251,11 @@ void TrainingData::make_sparse(const MadeRows& made) {
   }
 }
 
-void TrainingData::gather(Batch& batch, double dropout, const Stream& key,
+void TrainingData::gather(Batch& batch, const Distortion& distortion, const Stream& key,
                           const Hooks& hooks) const {
   make_room(batch);
   hooks.run((batch.rows + block_rows - 1) / block_rows, [&](int b) {
-    gather_rows(batch, dropout, key, b * block_rows, std::min(batch.rows, (b + 1) * block_rows));
+    gather_rows(batch, distortion, key, b * block_rows, std::min(batch.rows, (b + 1) * block_rows));
   });
 }
 
@@ -276,29 +277,47 @@ void TrainingData::make_room(Batch& batch) const {
   batch.sparse = {batch.start.data(), stride, batch.cell.data()};
 }
 
-void TrainingData::gather_rows(Batch& batch, double dropout, Stream key, int first,
+void TrainingData::gather_rows(Batch& batch, const Distortion& distortion, Stream key, int first,
                                int last) const {
   const std::uint64_t base = key.bits();
-  for (int i = first; i < last; ++i)
-    if (!is_sparse()) copy_dense_row(batch, dropout, base, i);
-    else if (dropout > 0) drop_sparse_row(batch, dropout, base, i, batch.place[i]);
-    else copy_sparse_row(batch, i, batch.place[i]);
+  const double dropout = distortion.dropout, jitter = distortion.jitter;
+  for (int i = first; i < last; ++i) {
+    if (!is_sparse()) {
+      copy_dense_row(batch, i);
+      if (jitter > 0) jitter_dense_row(batch, jitter, base, i);
+      if (dropout > 0) drop_dense_row(batch, dropout, base, i);
+    } else if (dropout > 0) {
+      drop_sparse_row(batch, dropout, base, i, batch.place[i]);
+    } else {
+      copy_sparse_row(batch, i, batch.place[i]);
+    }
+  }
 }
 
-void TrainingData::copy_dense_row(Batch& batch, double dropout, std::uint64_t key, int i) const {
+void TrainingData::copy_dense_row(Batch& batch, int i) const {
+  const Real* from = dense_.data() + static_cast<std::size_t>(batch.index[i]) * ld_;
+  std::copy(from, from + ld_, batch.dense.data() + static_cast<std::size_t>(i) * ld_);
+}
+
+// The difference of two rows has the covariance of the data (twice it): columns that go
+// together move together.
+void TrainingData::jitter_dense_row(Batch& batch, double jitter, std::uint64_t key, int i) const {
+  Stream draw(key, static_cast<std::uint64_t>(batch.index[i]), Purpose::jitter);
+  const Real* plus = dense_.data() + static_cast<std::size_t>(donors_[draw.below(donors_.size())]) * ld_;
+  const Real* minus = dense_.data() + static_cast<std::size_t>(donors_[draw.below(donors_.size())]) * ld_;
+  Real* row = batch.dense.data() + static_cast<std::size_t>(i) * ld_;
+  for (int j = 0; j < ld_; ++j) row[j] += static_cast<Real>(jitter) * (plus[j] - minus[j]);
+}
+
+void TrainingData::drop_dense_row(Batch& batch, double dropout, std::uint64_t key, int i) const {
   const std::uint64_t cut = static_cast<std::uint64_t>(dropout * 65536.0);
   const Real keep = static_cast<Real>(1.0 / (1.0 - dropout));
-  const Real* from = dense_.data() + static_cast<std::size_t>(batch.index[i]) * ld_;
-  Real* to = batch.dense.data() + static_cast<std::size_t>(i) * ld_;
-  if (dropout <= 0) {
-    std::copy(from, from + ld_, to);
-    return;
-  }
-  Stream row(key, static_cast<std::uint64_t>(batch.index[i]), Purpose::dropout);
+  Real* row = batch.dense.data() + static_cast<std::size_t>(i) * ld_;
+  Stream draw(key, static_cast<std::uint64_t>(batch.index[i]), Purpose::dropout);
   for (int j = 0; j < ld_; j += 4) {  // ld is a multiple of 4
-    const std::uint64_t bits = row.bits();
+    const std::uint64_t bits = draw.bits();
     for (int l = 0; l < 4; ++l)
-      to[j + l] = ((bits >> (16 * l)) & 0xffff) < cut ? Real(0) : from[j + l] * keep;
+      row[j + l] = ((bits >> (16 * l)) & 0xffff) < cut ? Real(0) : row[j + l] * keep;
   }
 }
 

@@ -102,6 +102,12 @@ struct MadeRows {
   }
 };
 
+// How rows are changed when a step reads them, so that none can be learnt by heart.
+struct Distortion {
+  double dropout = 0;  // entries are lost with this probability, the rest scaled up
+  double jitter = 0;   // dense rows move by this share of the difference of two donors
+};
+
 // A mini-batch: its rows one after another, ready for the kernels.
 struct Batch {
   int rows = 0;
@@ -129,7 +135,7 @@ struct ChunkRange {
 class TrainingData {
  public:
   TrainingData(const MatrixView& view, const Rows& rows, Scaling scaling, const Hooks& hooks,
-               const MadeRows& made = {});
+               const MadeRows& made = {}, std::vector<int> donors = {});
 
   int d() const { return d_; }
   int ld() const { return ld_; }
@@ -153,12 +159,14 @@ class TrainingData {
   int first_column(ChunkRange r) const { return chunk_begin(r.first); }
   int end_column(ChunkRange r) const { return chunk_end(r.last - 1); }
 
-  // Fills `batch` with the rows it indexes; with dropout > 0 entries are lost with
-  // that probability and the rest scaled up. `key` makes the losses repeatable.
-  void gather(Batch& batch, double dropout, const Stream& key, const Hooks& hooks) const;
+  // Fills `batch` with the rows it indexes, changed as asked. `key` makes the changes
+  // repeatable: those of a row depend on the key and the row alone.
+  void gather(Batch& batch, const Distortion& distortion, const Stream& key,
+              const Hooks& hooks) const;
   // The same in two parts: room for all of them, then rows [first, last) of the batch.
   void make_room(Batch& batch) const;
-  void gather_rows(Batch& batch, double dropout, Stream key, int first, int last) const;
+  void gather_rows(Batch& batch, const Distortion& distortion, Stream key, int first,
+                   int last) const;
 
  private:
   void copy_dense(const MatrixView& view, const MadeRows& made, const Hooks& hooks);
@@ -169,7 +177,9 @@ class TrainingData {
     const std::size_t* cell = start_.data() + static_cast<std::size_t>(row) * chunks_;
     return cell[chunks_] - cell[0];
   }
-  void copy_dense_row(Batch& batch, double dropout, std::uint64_t key, int i) const;
+  void copy_dense_row(Batch& batch, int i) const;
+  void jitter_dense_row(Batch& batch, double jitter, std::uint64_t key, int i) const;
+  void drop_dense_row(Batch& batch, double dropout, std::uint64_t key, int i) const;
   void copy_sparse_row(Batch& batch, int i, std::size_t place) const;
   void drop_sparse_row(Batch& batch, double dropout, std::uint64_t key, int i,
                        std::size_t place) const;
@@ -185,6 +195,7 @@ class TrainingData {
   std::vector<int> piece_number_;
   std::vector<std::size_t> start_;  // sparse: where the cells of (row, chunk) start
   std::vector<Cell> cell_;
+  std::vector<int> donors_;  // training rows whose differences jitter takes
 };
 
 }  // namespace cpt

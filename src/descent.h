@@ -25,12 +25,12 @@ class Descent {
   // Mean hard loss of the training rows (and cost of the validation rows, if any)
   // with the present parameters; the best so far is remembered.
   void score() {
-    hard_ = trainer_.impurity(trainer_.hard_statistics(p_.training, p_.task)) / weight_;
+    hard_ = mean_hard_loss({});
     if (!p_.validation.empty())
       valid_ = trainer_.hard_cost(p_.validation, p_.truth,
                                   trainer_.hard_statistics(p_.observed, p_.truth));
     const double price = nat_ * price_of_all() / weight_;
-    const double judged = p_.validation.empty() ? hard_ + price : valid_;
+    const double judged = p_.validation.empty() ? loss_as_trained() + price : valid_;
     if (judged >= best_score_) return;
     best_score_ = judged;
     best_posterior_ = p_.validation.empty() ? judged : valid_ + price;
@@ -61,6 +61,17 @@ class Descent {
   double weight() const { return weight_; }
 
  private:
+  double mean_hard_loss(const Distortion& distortion) {
+    return trainer_.impurity(trainer_.hard_statistics(p_.training, p_.task, distortion)) / weight_;
+  }
+
+  // Jittered rows are judged jittered: by the rows themselves, a tree that knows them by
+  // heart would win.
+  double loss_as_trained() {
+    const double jitter = p_.options.jitter;
+    return jitter > 0 ? mean_hard_loss({0, jitter}) : hard_;
+  }
+
   // What the prior charges for all facets, against having none.
   double price_of_all() const {
     double sum = 0;

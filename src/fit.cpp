@@ -18,6 +18,7 @@ void check(const FitInput& in) {
     throw Error("outcome, weights and validation marks must have one value a row");
   if (in.options.leaf == "linear" && in.options.task != "regression")
     throw Error("linear leaves need a regression");
+  if (in.options.jitter > 0 && in.x.is_sparse()) throw Error("jitter needs dense rows");
   if (in.options.task == "classification")
     for (double y : in.y)
       if (!(y >= 0 && y < in.options.n_classes)) throw Error("a class code is out of range");
@@ -152,7 +153,7 @@ FitResult fit(const FitInput& in, const Hooks& hooks) {
   result.columns = measure_columns(in.x, training_weights(in, marks), hooks);
   const std::shared_ptr<const Lesson> lesson = in.lesson ? in.lesson : lesson_for(in, hooks);
   const TrainingData data(in.x, rows, make_scaling(result.columns, in.options.standardize), hooks,
-                          lesson->made);
+                          lesson->made, marks.training);
   const std::unique_ptr<Task> truth = make_task(in.options, in.y, in.weight, marks.is_training);
   std::unique_ptr<Task> taught;
   if (!lesson->empty())

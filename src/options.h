@@ -41,6 +41,7 @@ struct Options {
   double lambda_end = 0;
   double weight_rate = 1;
   double dropout = 0;
+  double jitter = 0;
   double reach_tolerance = 0;
 
   // priors

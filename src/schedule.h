@@ -21,7 +21,7 @@ inline EpochSettings epoch_settings(const Options& o, double rate, int epoch, in
   s.rate = rate * (0.02 + 0.98 * cosine);
   s.lambda = o.lambda_start * std::pow(o.lambda_end / o.lambda_start, at);
   s.batch_size = o.batch_size;
-  s.dropout = o.dropout;
+  s.distortion = {o.dropout, o.jitter};
   s.reach_tolerance = o.reach_tolerance;
   s.weight_rate = o.weight_rate;
   s.prior = at * at;

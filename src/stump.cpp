@@ -58,7 +58,7 @@ std::vector<Real> gate_evidence(const TrainingData& data, const Gate& gate,
     const int first = b * block_rows, count = std::min(block_rows, n - first);
     Batch batch;
     batch.index.assign(rows.begin() + first, rows.begin() + first + count);
-    data.gather(batch, 0.0, Stream(0, 0, Purpose::dropout), hooks.serial());
+    data.gather(batch, {}, Stream(0, 0, Purpose::dropout), hooks.serial());
     std::vector<int> row(count);
     std::iota(row.begin(), row.end(), 0);
     std::vector<Real> sigmoid(static_cast<std::size_t>(count) * width), softplus(sigmoid.size());

@@ -90,7 +90,7 @@ double Trainer::step(const Step& step) {
   pull_.resize(batch_.index.size());
   for (State& state : state_) state.loss = 0;
   const auto fill = [&](RowRange rows) {
-    data_.gather_rows(batch_, settings.dropout, key, rows.first, rows.first + rows.count);
+    data_.gather_rows(batch_, settings.distortion, key, rows.first, rows.first + rows.count);
     for (int i = rows.first; i < rows.first + rows.count; ++i)
       pull_[i] = task_.weight(batch_.index[i]) * scale * settings.lambda;
   };
@@ -336,7 +336,8 @@ void Trainer::update_tail(const Step& step, int node) {
   views_[node].refresh_tail();
 }
 
-void Trainer::for_hard_leaves(int top, const std::vector<int>& rows, const LeafBody& body) {
+void Trainer::for_hard_leaves(int top, const std::vector<int>& rows, const Distortion& distortion,
+                              const LeafBody& body) {
   std::vector<int> here, place;
   const int n = static_cast<int>(rows.size());
   refresh_views(data_, nodes_, views_);
@@ -344,7 +345,7 @@ void Trainer::for_hard_leaves(int top, const std::vector<int>& rows, const LeafB
     hooks_.stop_if_cancelled();
     batch_.index.assign(rows.begin() + first, rows.begin() + std::min(n, first + scoring_rows));
     const auto fill = [&](RowRange r) {
-      data_.gather_rows(batch_, 0.0, Stream(0, 0, Purpose::dropout), r.first, r.first + r.count);
+      data_.gather_rows(batch_, distortion, Stream(seed_, 0, Purpose::jitter), r.first, r.first + r.count);
     };
     send_down({Routing::hard}, top, fill, [](Limb&) {});
     for (std::size_t b = 0; b < ends_.size(); ++b) {
@@ -363,10 +364,12 @@ void Trainer::for_hard_leaves(int top, const std::vector<int>& rows, const LeafB
   }
 }
 
-std::vector<double> Trainer::hard_statistics(const std::vector<int>& rows, const Task& task) {
+std::vector<double> Trainer::hard_statistics(const std::vector<int>& rows, const Task& task,
+                                             const Distortion& distortion) {
   const int width = task.statistics();
   std::vector<double> statistics(nodes_.size() * width, 0.0);
-  for_hard_leaves(0, rows, [&](int node, const std::vector<int>& here, const std::vector<int>&) {
+  for_hard_leaves(0, rows, distortion,
+                  [&](int node, const std::vector<int>& here, const std::vector<int>&) {
     task.accumulate(static_cast<int>(here.size()), here.data(), nullptr,
                     statistics.data() + static_cast<std::size_t>(node) * width);
   });
@@ -376,7 +379,7 @@ std::vector<double> Trainer::hard_statistics(const std::vector<int>& rows, const
 std::vector<double> Trainer::costs_below(int top, const std::vector<int>& rows, const Task& task,
                                          const std::vector<double>& statistics) {
   std::vector<double> out(rows.size()), cost;
-  for_hard_leaves(top, rows,
+  for_hard_leaves(top, rows, {},
                   [&](int node, const std::vector<int>& here, const std::vector<int>& place) {
     cost.resize(here.size());
     task.costs(statistics.data() + static_cast<std::size_t>(node) * task.statistics(),

@@ -18,7 +18,7 @@ struct EpochSettings {
   double rate = 0;
   double lambda = 1;
   int batch_size = 1000;
-  double dropout = 0;
+  Distortion distortion;
   double reach_tolerance = 0;
   double weight_rate = 1;
   double prior = 1;  // share of the priors on facets that counts already
@@ -40,8 +40,9 @@ class Trainer {
   double epoch(const EpochSettings& settings);
 
   // Hard routing of `rows`: statistics of every node that is a leaf (nodes x statistics),
-  // as `task` sees them.
-  std::vector<double> hard_statistics(const std::vector<int>& rows, const Task& task);
+  // as `task` sees them. With a distortion, rows are changed by it, the same way every time.
+  std::vector<double> hard_statistics(const std::vector<int>& rows, const Task& task,
+                                      const Distortion& distortion = {});
   // Mean cost of `rows` under hard routing with these leaf statistics.
   double hard_cost(const std::vector<int>& rows, const Task& task,
                    const std::vector<double>& statistics);
@@ -103,7 +104,8 @@ class Trainer {
   bool uses_prior(const EpochSettings& settings) const;
   // body(leaf, rows there, their places in `rows`), for rows sent down hard from `top`
   using LeafBody = std::function<void(int, const std::vector<int>&, const std::vector<int>&)>;
-  void for_hard_leaves(int top, const std::vector<int>& rows, const LeafBody& body);
+  void for_hard_leaves(int top, const std::vector<int>& rows, const Distortion& distortion,
+                       const LeafBody& body);
   void refresh_scales();
   SoftTree tree() const { return {data_, nodes_, views_}; }
 

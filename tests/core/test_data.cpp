@@ -157,7 +157,7 @@ TEST(data_training_rows_are_standardised_dense_and_sparse) {
                             serial_hooks());
     Batch batch;
     for (int i = 0; i < m.n; ++i) batch.index.push_back(m.n - 1 - i);
-    data.gather(batch, 0.0, Stream(0, 0, Purpose::dropout), serial_hooks());
+    data.gather(batch, {}, Stream(0, 0, Purpose::dropout), serial_hooks());
     const std::vector<double> got = spread(data, batch);
     for (int i = 0; i < m.n; ++i)
       for (int j = 0; j < m.p; ++j) {
@@ -182,10 +182,10 @@ TEST(data_dropout_keeps_the_mean_and_is_repeatable) {
     Batch a, b, c, plain;
     for (int i = 0; i < m.n; ++i) a.index.push_back(i);
     b.index = c.index = plain.index = a.index;
-    data.gather(a, lost, Stream(1, 2, Purpose::dropout, 3), serial_hooks());
-    data.gather(b, lost, Stream(1, 2, Purpose::dropout, 3), reversed_hooks());
-    data.gather(c, lost, Stream(1, 2, Purpose::dropout, 4), serial_hooks());
-    data.gather(plain, 0.0, Stream(1, 2, Purpose::dropout, 3), serial_hooks());
+    data.gather(a, {lost, 0}, Stream(1, 2, Purpose::dropout, 3), serial_hooks());
+    data.gather(b, {lost, 0}, Stream(1, 2, Purpose::dropout, 3), reversed_hooks());
+    data.gather(c, {lost, 0}, Stream(1, 2, Purpose::dropout, 4), serial_hooks());
+    data.gather(plain, {}, Stream(1, 2, Purpose::dropout, 3), serial_hooks());
     const std::vector<double> one = spread(data, a), full = spread(data, plain);
     CHECK(one == spread(data, b), sparse);
     CHECK(one != spread(data, c), sparse);
@@ -219,13 +219,66 @@ TEST(data_dropout_does_not_depend_on_the_batch) {
     for (int i = 0; i < m.n; ++i) all.index.push_back(i);
     some.index = {599, 5, 300};
     const Stream key(1, 2, Purpose::dropout, 3);
-    data.gather(all, 0.5, key, serial_hooks());
-    data.gather(some, 0.5, key, serial_hooks());
+    data.gather(all, {0.5, 0}, key, serial_hooks());
+    data.gather(some, {0.5, 0}, key, serial_hooks());
     const std::vector<double> a = spread(data, all), b = spread(data, some);
     for (int i = 0; i < 3; ++i)
       for (int j = 0; j < m.p; ++j)
         CHECK(a[some.index[i] * m.p + j] == b[i * m.p + j], sparse, i, j);
   }
+}
+
+// A row moves by a share of the difference of two donors: which two can be told from a
+// column that numbers the rows. Rows that are no donors lend nothing.
+TEST(data_jitter_moves_rows_by_differences_of_donors) {
+  Matrix m = random_matrix(200, 6, 1.0, 9);
+  for (int i = 0; i < m.n; ++i) m.at(i, 0) = i;
+  const std::vector<double> w(m.n, 1.0);
+  const MatrixView x = m.view(false);
+  const Rows rows(x);
+  std::vector<int> donors;
+  for (int i = 0; i < m.n; i += 10) donors.push_back(i);
+  const TrainingData data(x, rows, make_scaling(measure_columns(x, w, serial_hooks()), "none"),
+                          serial_hooks(), {}, donors);
+  Batch plain, moved, again, other, few;
+  for (int i = 0; i < m.n; ++i) plain.index.push_back(i);
+  moved.index = again.index = other.index = plain.index;
+  few.index = {150, 3};
+  const double share = 0.125;
+  data.gather(plain, {}, Stream(1, 2, Purpose::dropout, 3), serial_hooks());
+  data.gather(moved, {0, share}, Stream(1, 2, Purpose::dropout, 3), serial_hooks());
+  data.gather(again, {0, share}, Stream(1, 2, Purpose::dropout, 3), reversed_hooks());
+  data.gather(few, {0, share}, Stream(1, 2, Purpose::dropout, 3), serial_hooks());
+  data.gather(other, {0, share}, Stream(1, 2, Purpose::dropout, 4), serial_hooks());
+  const std::vector<double> from = spread(data, plain), to = spread(data, moved);
+  CHECK(to == spread(data, again), 0);
+  CHECK(to != spread(data, other), 0);
+  const std::vector<double> part = spread(data, few);
+  for (int j = 0; j < m.p; ++j) {
+    CHECK(part[j] == to[150 * m.p + j], j);
+    CHECK(part[m.p + j] == to[3 * m.p + j], j);
+  }
+  const double tolerance = is_double ? 1e-9 : 1e-3;
+  double mean = 0, apart = 0;
+  for (int i = 0; i < m.n; ++i) {
+    const double step = (to[i * m.p] - from[i * m.p]) / share;  // number of one donor less the other's
+    mean += step / m.n;
+    apart += step != 0;
+    CHECK(std::fabs(step / 10 - std::round(step / 10)) < tolerance, i, step);
+    bool found = false;
+    for (int a : donors) {
+      const int b = a - static_cast<int>(std::lround(step));
+      if (b < 0 || b >= m.n || b % 10 != 0) continue;
+      bool fits = true;
+      for (int j = 1; j < m.p; ++j)
+        fits = fits && std::fabs(to[i * m.p + j] - from[i * m.p + j] -
+                                 share * (m.at(a, j) - m.at(b, j))) < tolerance;
+      found = found || fits;
+    }
+    CHECK(found, i, step);
+  }
+  CHECK(apart > 0.8 * m.n, apart);
+  CHECK(std::fabs(mean) < 4.5 * 82 / std::sqrt(m.n), mean);  // 82: sd of a difference
 }
 
 TEST(data_chunks_cover_all_columns_once) {

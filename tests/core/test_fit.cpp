@@ -59,7 +59,7 @@ std::vector<int> leaf_ids(const FitResult& r) {
   return ids;
 }
 
-void check_bits(bool regression, bool sparse, double dropout, double held_out) {
+void check_bits(bool regression, bool sparse, double dropout, double held_out, double jitter = 0) {
   Sample s = rings(700, 20, regression, 100);
   if (sparse)
     for (double& v : s.x.x)
@@ -71,6 +71,7 @@ void check_bits(bool regression, bool sparse, double dropout, double held_out) {
   }
   Options o = wide_options(regression);
   o.dropout = dropout;
+  o.jitter = jitter;
   o.choose_size = held_out > 0;
   const FitInput in = fit_input(s, s.x.view(sparse), o);
   const FitResult first = fit(in, serial_hooks());
@@ -89,7 +90,37 @@ void check_bits(bool regression, bool sparse, double dropout, double held_out) {
 TEST(fit_classification_is_the_same_bits_in_any_order_of_tasks) { check_bits(false, false, 0, 0); }
 TEST(fit_regression_is_the_same_bits_in_any_order_of_tasks) { check_bits(true, false, 0, 0); }
 TEST(fit_sparse_with_dropout_is_the_same_bits_in_any_order_of_tasks) { check_bits(false, true, 0.2, 0); }
+TEST(fit_with_jitter_is_the_same_bits_in_any_order_of_tasks) { check_bits(false, false, 0.1, 0, 0.1); }
 TEST(fit_with_validation_is_the_same_bits_in_any_order_of_tasks) { check_bits(true, false, 0.2, 0.2); }
+
+// Jitter draws its differences from rows that train, and from no other.
+TEST(fit_jitter_takes_nothing_from_rows_held_out_or_of_weight_0) {
+  Sample s = rings(400, 3, false, 18);
+  for (int i = 0; i < s.x.n; ++i) s.weight[i] = i % 4 == 0 ? 0 : 1;
+  Options o = options_for(false);
+  o.jitter = 0.1;
+  const FitResult one = fit(fit_input(s, s.x.dense(), o), serial_hooks());
+  for (int i = 0; i < s.x.n; i += 4)
+    for (int j = 0; j < s.x.p; ++j) s.x.at(i, j) *= -3;
+  const FitResult two = fit(fit_input(s, s.x.dense(), o), serial_hooks());
+  CHECK(same_bits(one.tree, two.tree), one.tree.size());
+  o.jitter = 0;
+  const FitResult plain = fit(fit_input(s, s.x.dense(), o), serial_hooks());
+  CHECK(!same_bits(one.tree, plain.tree), one.tree.size());
+}
+
+TEST(fit_jitter_of_sparse_rows_is_refused) {
+  Sample s = rings(100, 3, false, 19);
+  Options o = options_for(false);
+  o.jitter = 0.1;
+  bool refused = false;
+  try {
+    fit(fit_input(s, s.x.view(true), o), serial_hooks());
+  } catch (const Error&) {
+    refused = true;
+  }
+  CHECK(refused, 0);
+}
 
 // Side by side or one after another, fits are what each is alone.
 TEST(fit_all_gives_what_each_gives_alone) {

@@ -156,7 +156,7 @@ TEST(gate_soft_rule_is_the_papers_f_lambda) {
       const double p0 = 1 - std::exp(-double(nodes[0].gate.g0()));
       Batch batch;
       batch.index = w.all;
-      w.data.gather(batch, 0.0, Stream(0, 0, Purpose::dropout), w.hooks);
+      w.data.gather(batch, {}, Stream(0, 0, Purpose::dropout), w.hooks);
       Pass pass;
       send_all(w, nodes, batch, {Routing::soft, lambda}, pass);
       const Tree tree = to_user_units(nodes, w.data.scaling(), lambda, 2);
@@ -182,7 +182,7 @@ TEST(gate_hard_rule_and_reach) {
   const std::vector<Node> nodes = random_nodes(m.p, 3, {3, 1, 9}, s);
   Batch batch;
   batch.index = w.all;
-  w.data.gather(batch, 0.0, Stream(0, 0, Purpose::dropout), w.hooks);
+  w.data.gather(batch, {}, Stream(0, 0, Purpose::dropout), w.hooks);
   for (double lambda : {0.5, 5.0}) {
     Pass soft, hard;
     send_all(w, nodes, batch, {Routing::soft, lambda}, soft);

@@ -18,7 +18,7 @@ Options taught_options(bool regression) {
 std::vector<Real> training_row(const TrainingData& data, int i) {
   Batch batch;
   batch.index = {i};
-  data.gather(batch, 0.0, Stream(0, 0, Purpose::dropout), serial_hooks());
+  data.gather(batch, {}, Stream(0, 0, Purpose::dropout), serial_hooks());
   if (!data.is_sparse())
     return std::vector<Real>(batch.dense.begin(), batch.dense.begin() + data.d());
   std::vector<Real> out(data.d());

@@ -4,7 +4,7 @@
 # Settings that train well on a few hundred rows in well under a second. Every one
 # that decides the tree is named here, so that new defaults do not move the tests.
 brisk <- function(...) {
-  fields <- list(search = FALSE, min_leaf_obs = 7, dropout = 0, ridge = 0, max_depth = 3, max_facets = 6, starts = 2, grow_epochs = 5,
+  fields <- list(search = FALSE, min_leaf_obs = 7, dropout = 0, jitter = 0, ridge = 0, max_depth = 3, max_facets = 6, starts = 2, grow_epochs = 5,
     grow_min_steps = 150, grow_rate = 0.03, refine_epochs = 5, refine_min_steps = 100,
     refine_rate = 0.02, batch_size = 256, lambda_start = 0.5, lambda_end = 6, weight_rate = 3, column_share = Inf,
     prior_weight = 0.2, gamma0 = 1, c0 = 1, a_beta = 1, e0 = 1e4, f0 = 1e4)

@@ -6,7 +6,7 @@ test_that("open settings are chosen, given ones are kept, and the choice is the 
   expect_s3_class(fit$control, "cpt_control")
   expect_identical(fit$control$max_facets, 4)
   expect_named(fit$search, c("recipe", "loss", "leaf_shrinkage", "leaves", "depth", "chosen"))
-  expect_identical(fit$search$recipe, names(recipes))
+  expect_identical(fit$search$recipe, c("flexible", "taught"))
   expect_identical(fit$search$chosen, fit$search$loss == min(fit$search$loss))
   expect_identical(sum(fit$search$chosen), 1L)
   expect_identical(fit$control$max_leaves, 24)
@@ -72,7 +72,8 @@ watched_search <- function(n) {
 
 test_that("trials are light, and judged by rows that have no part in them", {
   got <- watched_search(400)
-  expect_length(got$asked, length(recipes))
+  expect_identical(got$found$search$recipe, c("flexible", "taught"))
+  expect_length(got$asked, 2L)
   judges <- hold_out(got$mold, 1 / 3, 5)
   expect_equal(mean(judges), 1 / 3, tolerance = 0.01)
   for (i in seq_along(got$asked)) {
@@ -83,13 +84,13 @@ test_that("trials are light, and judged by rows that have no part in them", {
     expect_identical(one$control$max_leaves, 24)
     expect_true(all(unlist(one$control[names(search_effort)]) <= unlist(search_effort)))
     # grown as long as the tree that is kept: a recipe that is cut short loses unfairly
-    recipe <- recipes[[i]]
+    recipe <- recipes[[c("flexible", "taught")[i]]]
     expect_identical(one$control[c("grow_epochs", "grow_min_steps")], recipe[c("grow_epochs", "grow_min_steps")])
     expect_identical(one$control$shrink_rounds, 0)
   }
   # All recipes gave the same tree, so the first is kept, with the best shrinkage.
   loss <- sapply(search_shrinkage, function(by) judge_tree(got$mold, judges, got$fit, by))
-  expect_identical(got$found$search$loss, rep(min(loss), length(recipes)))
+  expect_identical(got$found$search$loss, rep(min(loss), 2L))
   expect_gt(which.min(loss), 1L)
   kept <- got$found$control
   expect_identical(kept$leaf_shrinkage, search_shrinkage[which.min(loss)])
@@ -148,12 +149,40 @@ test_that("a user who has decided about a teacher leaves one recipe", {
     cpt(y ~ ., d, max_depth = 1, max_facets = 2, starts = 1, grow_min_steps = 20, refine_min_steps = 20,
       seed = 1, ...)$search$recipe
   }
-  expect_identical(tried(), names(recipes))
+  expect_identical(tried(), c("flexible", "taught"))
   expect_identical(tried(teacher_trees = 0), "flexible")
   expect_identical(tried(teacher_trees = 20), "taught")
   # also where nothing is tried
   alone <- cpt(y ~ ., d, max_depth = 1, teacher_trees = 20, search = FALSE, seed = 1)$control
   expect_identical(alone$prior_weight, recipes$taught$prior_weight)
+})
+
+test_that("jitter is tried on dense rows, if they are many", {
+  light <- list(max_depth = 1, max_facets = 2, starts = 1, grow_epochs = 1, grow_min_steps = 5,
+    refine_epochs = 1, refine_min_steps = 5, seed = 1)
+  tried <- function(n, ..., x = noise_matrix(n, 3)) {
+    fit <- do.call(cpt, c(list(x, x[, 1]^2), light, ...))
+    list(recipe = fit$search$recipe, jitter = fit$control$jitter)
+  }
+  expect_identical(tried(search_jitter)$recipe, names(recipes))
+  expect_identical(tried(search_jitter - 1)$recipe, c("flexible", "taught"))
+  expect_identical(tried(search_jitter, teacher_trees = 0)$recipe, c("flexible", "jittered"))
+  # a user who has decided about jitter leaves the others
+  given <- tried(search_jitter, jitter = 0.2)
+  expect_identical(given, list(recipe = c("flexible", "taught"), jitter = 0.2))
+  sparse <- methods::as(noise_matrix(search_jitter, 3), "CsparseMatrix")
+  fit <- do.call(cpt, c(list(sparse, sparse[, 1]^2), light))
+  expect_identical(fit$search$recipe, c("flexible", "taught"))
+  expect_identical(fit$control$jitter, 0)
+})
+
+test_that("jitter is chosen where the outcome changes smoothly", {
+  x <- noise_matrix(search_jitter, 6)
+  d <- data.frame(x, y = sin(2 * x[, 1]) + x[, 2] * x[, 3] + cos(x[, 4] + x[, 5]) +
+    0.2 * noise_matrix(search_jitter, 1, from = 40)[, 1])
+  fit <- cpt(y ~ ., d, seed = 1)
+  expect_identical(fit$search$recipe[fit$search$chosen], "jittered")
+  expect_identical(fit$control$jitter, recipes$jittered$jitter)
 })
 
 test_that("noise is met by a teacher, a clear outcome is not", {
