@@ -26,8 +26,9 @@ search_least <- 40      # with fewer rows there is nothing to judge by
 # This share of the rows judges: of few rows more are needed. A third of them chooses as
 # well as a quarter does twice, in two thirds of the time.
 judging_share <- function(n) if (n < 3000) 1 / 3 else 1 / 4
-# With fewer rows jitter is not tried: it seldom wins there, and the trials are most of the time.
-search_jitter <- 3000
+# With fewer rows the trials are most of the time: jitter, which seldom wins there, is not
+# tried, and no facets are removed.
+search_patience <- 3000
 # With this many rows a tree without a teacher holds rows out and is pruned by them: those rows
 # are missed less than restraint is. With fewer, all rows train it.
 search_many <- 10000
@@ -37,9 +38,11 @@ search_shrinkage <- c(0, 3, 10, 30, 100, 300, 1000)
 # Leaves few enough to be read, more where there are many rows.
 most_leaves <- function(n) min(48, max(24, ceiling(n / 300)))
 # A trial trains less than a tree that is kept: it need only show which recipe is better.
-# Facets that the prior would remove make a tree harder to read, hardly better or worse.
-search_effort <- list(starts = 2, tree_starts = 1, refine_epochs = 20, refine_min_steps = 500,
-  batch_size = 500, shrink_rounds = 0)
+# Removing facets helps recipes with a strong prior most, so patient trials do some of it.
+search_effort <- function(n) {
+  list(starts = 2, tree_starts = 1, refine_epochs = 20, refine_min_steps = 500,
+    batch_size = 500, shrink_rounds = if (n < search_patience) 0 else 2)
+}
 
 # list(control, search): the settings with nothing left open, and the table of what was
 # tried (NULL if nothing was). `run_all(mold, cases)` makes fits, see fit_case().
@@ -53,7 +56,7 @@ search_settings <- function(mold, control, seed, run_all) {
   }
   kept <- lapply(choices, function(recipe) bound_size(fill_open(control, recipe), n))
   if (n > search_rows) mold <- sample_mold(mold, search_rows, seed)
-  trials <- lapply(kept, trial_control)
+  trials <- lapply(kept, trial_control, effort = search_effort(n))
   shrinkages <- shrinkages_for(control)
   tried <- judge_trials(trials, shrinkages, mold, seed + 1, run_all)
   best <- which(tried$chosen)
@@ -65,7 +68,7 @@ search_settings <- function(mold, control, seed, run_all) {
 # Which recipes can be tried: jitter needs dense rows, and enough of them. The first recipe,
 # which has none, is always left.
 can_jitter <- function(distinct, mold) {
-  can <- jitter_can(mold) && length(mold$weights) >= search_jitter
+  can <- jitter_can(mold) && length(mold$weights) >= search_patience
   can | vapply(distinct, `[[`, 0, "jitter") == 0
 }
 
@@ -92,8 +95,8 @@ bound_size <- function(control, n) {
 }
 
 # A tree as it would be kept, with less training.
-trial_control <- function(control) {
-  for (name in names(search_effort)) control[[name]] <- min(control[[name]], search_effort[[name]])
+trial_control <- function(control, effort) {
+  for (name in names(effort)) control[[name]] <- min(control[[name]], effort[[name]])
   control
 }
 

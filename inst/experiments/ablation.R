@@ -17,6 +17,8 @@ changes <- list(
   `one start a split` = list(starts = 1),
   `five starts a split` = list(starts = 5),
   `no dropout` = list(dropout = 0),
+  `no jitter` = list(jitter = 0),
+  `jitter` = list(jitter = 0.1),
   `no prior on the slope` = list(ridge = 0),
   `no gamma process` = list(prior_weight = 0),
   `gamma process` = list(prior_weight = 0.2),
@@ -28,7 +30,7 @@ changes <- list(
   `no teacher` = list(teacher_trees = 0),
   `a teacher` = list(teacher_trees = 100)  # tables of the suite then follow the recipe with one
 )
-of_teacher <- c("as it is", "a teacher")
+of_suite_changes <- c("as it is", "jitter", "a teacher")
 if (!is.null(chosen("change"))) changes <- changes[chosen("change")]
 
 changed <- function(settings, change) {
@@ -36,18 +38,7 @@ changed <- function(settings, change) {
   utils::modifyList(settings, change)
 }
 
-# Bace has few validation rows, so the paper's split says little: five folds instead.
-tables <- list(
-  letter = list(parts(read_data(given$folder, "letter.rds"), validate = TRUE)),
-  bace = {
-    all <- parts(read_data(given$folder, "bace.rds"), validate = FALSE)$fit
-    fold <- rep(1:5, length.out = nrow(all$x))
-    lapply(1:5, function(k) list(
-      fit = list(x = all$x[fold != k, ], y = all$y[fold != k]),
-      score = list(x = all$x[fold == k, ], y = all$y[fold == k])))
-  },
-  rings = list(rings_parts(validate = TRUE))
-)
+tables <- lapply(stats::setNames(nm = c("letter", "bace", "rings")), validation_parts, given$folder)
 paper_settings$rings <- paper_base$rings  # one tree: a choice of several hides what a part does
 
 quarter <- function(data) {
@@ -65,7 +56,7 @@ if (!is.null(chosen("only"))) tables <- tables[chosen("only")]
 for (data in names(tables)) {
   as_is <- c(paper_settings[[data]], list(search = FALSE))
   usual <- NULL
-  for (change in if (data %in% of_suite) intersect(of_teacher, names(changes)) else names(changes)) {
+  for (change in if (data %in% of_suite) intersect(of_suite_changes, names(changes)) else names(changes)) {
     settings <- changed(as_is, changes[[change]])
     for (seed in given$seeds) {
       fits <- lapply(tables[[data]], function(part) {

@@ -11,20 +11,20 @@ if (is.null(chosen("threads"))) given$threads <- 1L
 changes <- paper_changes[chosen("only") %||% names(paper_changes)]
 
 for (name in names(changes)) {
-  part <- if (name == "rings") rings_parts(validate = TRUE) else {
-    parts(read_data(given$folder, paste0(sub("_150$", "", name), ".rds")), validate = TRUE)
-  }
+  judges <- validation_parts(name, given$folder)
   tried <- changes[[name]]
   wanted <- grep("^--change=", commandArgs(TRUE), value = TRUE)
   if (length(wanted)) tried <- tried[strsplit(sub("^[^=]*=", "", wanted), ";")[[1]]]
   best <- vapply(names(tried), function(change) {
     settings <- utils::modifyList(paper_base[[name]], c(tried[[change]], list(search = FALSE)))
     rows <- do.call(rbind, lapply(given$seeds, function(seed) {
-      fit <- do.call(cpt, c(list(part$fit$x, part$fit$y, seed = seed, threads = given$threads[1],
-        verbose = FALSE), settings))
-      score <- score_of(fit, part$score$x, part$score$y)
-      data.frame(data = name, change = change, metric = names(score), seed = seed,
-        score = signif(unname(score), 6), leaves = size_of(fit)[["leaves"]])
+      got <- rowMeans(vapply(judges, function(part) {
+        fit <- do.call(cpt, c(list(part$fit$x, part$fit$y, seed = seed, threads = given$threads[1],
+          verbose = FALSE), settings))
+        c(score_of(fit, part$score$x, part$score$y), size_of(fit)["leaves"])
+      }, c(score = 0, leaves = 0)))
+      data.frame(data = name, change = change, metric = metric_name(judges[[1]]$fit$y), seed = seed,
+        score = signif(got[["score"]], 6), leaves = got[["leaves"]])
     }))
     append_rows(rows, given$csv)
     cat(sprintf("%-12s %-28s %.4f (%.4f), %d seeds, %.0f leaves\n", name, change, mean(rows$score),

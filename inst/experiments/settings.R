@@ -46,24 +46,39 @@ paper_base <- list(
   )
 )
 
+# Wide facets of large weight round the corners of a polytope: a disc then needs few of them.
+rounded <- function(...) {
+  utils::modifyList(list(tree_starts = 5, prior_weight = 0.5, a_beta = 10, c0 = 0.1,
+    batch_size = 2000, refine_min_steps = 6000), list(...))
+}
+
 paper_changes <- list(
   rings = list(
     `as it is` = list(),
-    `five trees` = list(tree_starts = 5),
     `ten trees` = list(tree_starts = 10),
     `ten trees, prior .5` = list(tree_starts = 10, prior_weight = 0.5),
     `ten trees, prior 1` = list(tree_starts = 10, prior_weight = 1),
-    `ten trees, steeper` = list(tree_starts = 10, lambda_end = 20)
+    `ten trees, steeper` = list(tree_starts = 10, lambda_end = 20),
+    `rounded` = rounded(),
+    `rounded, a_beta 20` = rounded(a_beta = 20),
+    `rounded, a_beta 20, c0 .02` = rounded(a_beta = 20, c0 = 0.02),
+    `rounded, a_beta 20, c0 .005` = rounded(a_beta = 20, c0 = 0.005),
+    `rounded, a_beta 30, c0 .02` = rounded(a_beta = 30, c0 = 0.02)
   ),
   letter = list(
     `as it is` = list(),
     `400 epochs` = list(refine_epochs = 400),
-    `800 epochs` = list(refine_epochs = 800),
-    `400 epochs, 60 facets` = list(refine_epochs = 400, max_facets = 60),
     `400 epochs, ridge` = list(refine_epochs = 400, ridge = 1),
-    `400 epochs, dropout .1` = list(refine_epochs = 400, dropout = 0.1),
-    `400 epochs, batches of 500` = list(refine_epochs = 400, batch_size = 500),
-    `three trees` = list(tree_starts = 3)
+    `three trees` = list(tree_starts = 3),
+    `jitter .08` = list(dropout = 0, jitter = 0.08),
+    `jitter .1` = list(dropout = 0, jitter = 0.1),
+    `jitter .12` = list(dropout = 0, jitter = 0.12),
+    `jitter .1, less steep` = list(dropout = 0, jitter = 0.1, lambda_end = 8),
+    `jitter .1, five starts` = list(dropout = 0, jitter = 0.1, starts = 5),
+    `jitter .1, 400 epochs` = list(dropout = 0, jitter = 0.1, refine_epochs = 400),
+    `jitter .1, 60 facets` = list(dropout = 0, jitter = 0.1, max_facets = 60),
+    `jitter .12, five starts, less steep, 400 epochs` = list(dropout = 0, jitter = 0.12,
+      starts = 5, lambda_end = 8, refine_epochs = 400)
   ),
   connect4 = list(
     `as it is` = list(),
@@ -76,11 +91,37 @@ paper_changes <- list(
     `400 facets` = list(max_facets = 400)
   )
 )
+paper_changes$bace <- list(
+  `as it is` = list(),
+  `one tree` = list(tree_starts = 1),
+  `no dropout` = list(dropout = 0),
+  `6 facets` = list(max_facets = 6)
+)
+paper_changes$hiv <- list(
+  `as it is` = list(),
+  `6 facets` = list(max_facets = 6),
+  `one facet` = list(max_facets = 1),
+  `no dropout` = list(dropout = 0)
+)
+paper_changes$pdbbind_standin <- list(
+  `as it is` = list(),
+  `dropout .3` = list(dropout = 0.3),
+  `prior 1` = list(prior_weight = 1),
+  `20 facets` = list(max_facets = 20)
+)
+paper_changes$mnist <- list(
+  `as it is` = list(),
+  `one tree` = list(tree_starts = 1),
+  `one tree, jitter .1` = list(tree_starts = 1, jitter = 0.1),
+  `one tree, 60 facets` = list(tree_starts = 1, max_facets = 60)
+)
 # Letter with at most 150 leaves is a choice of its own among the same changes.
 paper_changes$letter_150 <- paper_changes$letter
 paper_base$letter_150 <- utils::modifyList(paper_base$letter, list(max_leaves = 150))
 
-paper_choice <- c(rings = "ten trees, prior .5", letter = "as it is", letter_150 = "400 epochs", connect4 = "400 facets")
+paper_choice <- c(rings = "rounded, a_beta 20, c0 .02", letter = "jitter .1, five starts",
+  letter_150 = "400 epochs", connect4 = "400 facets", bace = "as it is", hiv = "as it is",
+  pdbbind_standin = "as it is", mnist = "as it is")
 
 paper_settings <- lapply(stats::setNames(nm = names(paper_base)), function(name) {
   change <- if (name %in% names(paper_choice)) paper_changes[[name]][[paper_choice[[name]]]]

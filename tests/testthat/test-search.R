@@ -82,7 +82,7 @@ test_that("trials are light, and judged by rows that have no part in them", {
     expect_identical(one$weights, ifelse(judges, 0, got$mold$weights))
     expect_false(any(one$valid))
     expect_identical(one$control$max_leaves, 24)
-    expect_true(all(unlist(one$control[names(search_effort)]) <= unlist(search_effort)))
+    expect_true(all(unlist(one$control[names(search_effort(400))]) <= unlist(search_effort(400))))
     # grown as long as the tree that is kept: a recipe that is cut short loses unfairly
     recipe <- recipes[[c("flexible", "taught")[i]]]
     expect_identical(one$control[c("grow_epochs", "grow_min_steps")], recipe[c("grow_epochs", "grow_min_steps")])
@@ -109,7 +109,10 @@ test_that("with many rows a tree without a teacher is pruned by held-out rows, i
   expect_identical(kept$max_leaves, cpt_control()$max_leaves)
   held <- vapply(got$asked, function(one) mean(one$valid), 0)
   expect_equal(held, ifelse(names(recipes) == "taught", 0, 0.75 * search_many_share), tolerance = 1e-3)
-  for (one in got$asked) expect_true(all(one$weights[one$valid] > 0))
+  for (one in got$asked) {
+    expect_true(all(one$weights[one$valid] > 0))
+    expect_identical(one$control$shrink_rounds, 2)  # patient trials remove some facets
+  }
 })
 
 test_that("rows that the search holds out come back to fill the leaves", {
@@ -164,22 +167,22 @@ test_that("jitter is tried on dense rows, if they are many", {
     fit <- do.call(cpt, c(list(x, x[, 1]^2), light, ...))
     list(recipe = fit$search$recipe, jitter = fit$control$jitter)
   }
-  expect_identical(tried(search_jitter)$recipe, names(recipes))
-  expect_identical(tried(search_jitter - 1)$recipe, c("flexible", "taught"))
-  expect_identical(tried(search_jitter, teacher_trees = 0)$recipe, c("flexible", "jittered"))
+  expect_identical(tried(search_patience)$recipe, names(recipes))
+  expect_identical(tried(search_patience - 1)$recipe, c("flexible", "taught"))
+  expect_identical(tried(search_patience, teacher_trees = 0)$recipe, c("flexible", "jittered"))
   # a user who has decided about jitter leaves the others
-  given <- tried(search_jitter, jitter = 0.2)
+  given <- tried(search_patience, jitter = 0.2)
   expect_identical(given, list(recipe = c("flexible", "taught"), jitter = 0.2))
-  sparse <- methods::as(noise_matrix(search_jitter, 3), "CsparseMatrix")
+  sparse <- methods::as(noise_matrix(search_patience, 3), "CsparseMatrix")
   fit <- do.call(cpt, c(list(sparse, sparse[, 1]^2), light))
   expect_identical(fit$search$recipe, c("flexible", "taught"))
   expect_identical(fit$control$jitter, 0)
 })
 
 test_that("jitter is chosen where the outcome changes smoothly", {
-  x <- noise_matrix(search_jitter, 6)
+  x <- noise_matrix(search_patience, 6)
   d <- data.frame(x, y = sin(2 * x[, 1]) + x[, 2] * x[, 3] + cos(x[, 4] + x[, 5]) +
-    0.2 * noise_matrix(search_jitter, 1, from = 40)[, 1])
+    0.2 * noise_matrix(search_patience, 1, from = 40)[, 1])
   fit <- cpt(y ~ ., d, seed = 1)
   expect_identical(fit$search$recipe[fit$search$chosen], "jittered")
   expect_identical(fit$control$jitter, recipes$jittered$jitter)
