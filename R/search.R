@@ -47,10 +47,10 @@ search_effort <- function(n) {
 # list(control, search): the settings with nothing left open, and the table of what was
 # tried (NULL if nothing was). `run_all(mold, cases)` makes fits, see fit_case().
 search_settings <- function(mold, control, seed, run_all) {
-  distinct <- recipes_for(control)
-  choices <- distinct[can_jitter(distinct, mold) & can_teach(distinct, control$teacher_trees, mold)]
+  possible <- recipes[can_jitter(recipes, mold) & can_teach(recipes, control$teacher_trees, mold)]
+  choices <- possible[differ(possible, control)]
   n <- length(mold$weights)
-  given <- length(distinct) == 1L || !control$search || control$validation > 0
+  given <- sum(differ(recipes, control)) == 1L || !control$search || control$validation > 0
   if (given || n < search_least || mold_is_constant(mold)) {
     return(list(control = fill_open(control, choices[[1L]]), search = NULL))
   }
@@ -65,18 +65,16 @@ search_settings <- function(mold, control, seed, run_all) {
   list(control = found, search = tried)
 }
 
-# Which recipes can be tried: jitter needs dense rows, and enough of them. The first recipe,
-# which has none, is always left.
-can_jitter <- function(distinct, mold) {
+# Which recipes can be tried: jitter needs dense rows, and enough of them.
+can_jitter <- function(recipes, mold) {
   can <- jitter_can(mold) && length(mold$weights) >= search_patience
-  can | vapply(distinct, `[[`, 0, "jitter") == 0
+  can | vapply(recipes, `[[`, 0, "jitter") == 0
 }
 
 # A user who has decided about a teacher, or data that are too large for one, leave the
 # recipes with or those without one.
-can_teach <- function(distinct, trees, mold) {
-  taught <- vapply(distinct, `[[`, 0, "teacher_trees") > 0
-  if (length(distinct) == 1L) return(TRUE)
+can_teach <- function(recipes, trees, mold) {
+  taught <- vapply(recipes, `[[`, 0, "teacher_trees") > 0
   if (!teacher_can(mold)) return(!taught)
   if (is.null(trees)) rep(TRUE, length(taught)) else taught == (trees > 0)
 }
@@ -140,10 +138,9 @@ judge_tree <- function(mold, judges, fit, by) {
   stats::weighted.mean(loss, mold$weights[judges])
 }
 
-# The recipes that differ once the user's own settings are put in.
-recipes_for <- function(control) {
-  filled <- lapply(recipes, function(recipe) unclass(fill_open(control, recipe))[open_settings])
-  recipes[!duplicated(filled)]
+# TRUE for recipes that differ from those before, once the user's own settings are put in.
+differ <- function(recipes, control) {
+  !duplicated(lapply(recipes, function(recipe) unclass(fill_open(control, recipe))[open_settings]))
 }
 
 fill_open <- function(control, recipe) {

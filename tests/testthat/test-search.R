@@ -179,6 +179,20 @@ test_that("jitter is tried on dense rows, if they are many", {
   expect_identical(fit$control$jitter, 0)
 })
 
+test_that("settings that leave only jitter open need no search on sparse rows, with a teacher or without", {
+  d <- sparse_data(100)
+  all <- recipes$taught
+  all[c("teacher_trees", "grow_min_steps", "refine_min_steps")] <- c(20, 20, 20)
+  all$jitter <- NULL
+  for (trees in c(0, 20)) {
+    all$teacher_trees <- trees
+    fit <- do.call(cpt, c(list(d$sparse, d$y, seed = 1, search = FALSE), all))
+    expect_identical(fit$control$jitter, 0)
+    expect_identical(fit$control$teacher_trees, trees)
+    expect_identical(fit$search, NULL)
+  }
+})
+
 test_that("jitter is chosen where the outcome changes smoothly", {
   x <- noise_matrix(search_patience, 6)
   d <- data.frame(x, y = sin(2 * x[, 1]) + x[, 2] * x[, 3] + cos(x[, 4] + x[, 5]) +
