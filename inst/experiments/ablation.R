@@ -57,6 +57,7 @@ for (data in names(tables)) {
   as_is <- c(paper_settings[[data]], list(search = FALSE))
   usual <- NULL
   for (change in if (data %in% of_suite) intersect(of_suite_changes, names(changes)) else names(changes)) {
+    if (change == "jitter" && !is.matrix(tables[[data]][[1]]$fit$x)) next  # it needs dense rows
     settings <- changed(as_is, changes[[change]])
     for (seed in given$seeds) {
       fits <- lapply(tables[[data]], function(part) {
