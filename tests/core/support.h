@@ -186,6 +186,12 @@ inline FitInput fit_input(const Sample& s, const MatrixView& x, const Options& o
   return in;
 }
 
+inline std::vector<int> row_numbers(int n) {
+  std::vector<int> all(n);
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
 // All that stands between a matrix and a trainer, kept alive together.
 struct World {
   Options options;
@@ -200,10 +206,10 @@ struct World {
   World(const MatrixView& x, const std::vector<double>& y, const std::vector<double>& weight,
         const Options& o, const Hooks& h = serial_hooks())
       : options(o), hooks(h), rows(x),
-        data(x, rows, make_scaling(measure_columns(x, weight, h), o.standardize), h),
-        task(make_task(o, y, weight, std::vector<char>(x.rows, 1))), prior(o), all(x.rows) {
-    std::iota(all.begin(), all.end(), 0);
-  }
+        data(x, rows, make_scaling(measure_columns(x, weight, h), o.standardize), h, {},
+             row_numbers(x.rows)),
+        task(make_task(o, y, weight, std::vector<char>(x.rows, 1))), prior(o),
+        all(row_numbers(x.rows)) {}
   World(const World&) = delete;
 
   Problem problem() {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "column_stump.h"
+#include "descent.h"
 #include "support.h"
 #include "test.h"
 
@@ -107,6 +108,38 @@ TEST(fit_jitter_takes_nothing_from_rows_held_out_or_of_weight_0) {
   o.jitter = 0;
   const FitResult plain = fit(fit_input(s, s.x.dense(), o), serial_hooks());
   CHECK(!same_bits(one.tree, plain.tree), one.tree.size());
+}
+
+// Two cuts between two groups, one in the middle and one at the edge of a group, are equally
+// good for the rows themselves. Moved rows tell them apart.
+TEST(fit_jittered_trees_are_judged_by_jittered_rows) {
+  Matrix x(100, 1);
+  std::vector<double> y(100);
+  for (int i = 0; i < 100; ++i) {
+    y[i] = i % 2;
+    x.at(i, 0) = (i % 2 ? 1 : -1) * (0.8 + 0.004 * i);
+  }
+  const std::vector<double> weight(100, 1.0);
+  for (double jitter : {0.0, 0.3}) {
+    Options o = options_for(false);
+    o.standardize = "none";
+    o.jitter = jitter;
+    World w(x.dense(), y, weight, o);
+    const Problem problem = w.problem();
+    double judged[2];
+    for (bool at_edge : {false, true}) {
+      std::vector<Node> nodes(3);
+      nodes[0].left = 1;
+      nodes[0].right = 2;
+      nodes[0].gate = Gate(1, 1);
+      nodes[0].gate.B()[0] = 4;
+      nodes[0].gate.g0() = static_cast<Real>(std::log1p(std::exp(at_edge ? 4 * -0.75 : 0.0)));
+      judged[at_edge] = judge(problem, nodes, 1.0);
+      CHECK(hard_loss(problem, nodes) < 1e-9, jitter, at_edge);
+    }
+    CHECK(judged[false] < 1e-9, jitter, judged[false]);
+    CHECK(jitter > 0 ? judged[true] > 0.05 : judged[true] < 1e-9, jitter, judged[true]);
+  }
 }
 
 TEST(fit_jitter_of_sparse_rows_is_refused) {
