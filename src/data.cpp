@@ -13,13 +13,53 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int block_rows = 256;  // rows handled by one task when data are copied
 
+// The nonzeros of two rows in the order of their columns, each column from one of them:
+// visit(column, value).
+template <class Visit>
+void mix(const MadeRows& made, int i, const RowView& source, const RowView& donor, Visit visit) {
+  int a = 0, b = 0;
+  while (a < source.count || b < donor.count) {
+    const bool from_a = b == donor.count || (a < source.count && source.column[a] <= donor.column[b]);
+    const bool from_b = a == source.count || (b < donor.count && donor.column[b] <= source.column[a]);
+    const int j = from_a ? source.column[a] : donor.column[b];
+    const bool donated = made.from(i, j) != made.source[i];
+    if (donated ? from_b : from_a) visit(j, donated ? donor.value[b] : source.value[a]);
+    a += from_a;
+    b += from_b;
+  }
+}
+
 }  // namespace
 
-Rows::Rows(const MatrixView& view) : view_(view) {
+Rows::Rows(const MatrixView& view, MadeRows made) : view_(view), made_(std::move(made)) {
   if (!view.is_sparse()) return;
+  if (made_.are_moved()) throw Error("sparse rows can be mixed, not moved");
   sparse_ = Eigen::Map<const Eigen::SparseMatrix<double>>(
       view.rows, view.cols, view.column_start[view.cols], view.column_start, view.row_index,
       view.nonzero);
+  if (made_.size() > 0) make_sparse();
+}
+
+void Rows::make_sparse() {
+  const auto mixed = [&](int i, const auto& visit) {
+    mix(made_, i, sparse_row(made_.source[i]), sparse_row(made_.donor[i]), visit);
+  };
+  Eigen::SparseMatrix<double, Eigen::RowMajor> all(size(), view_.cols);
+  Eigen::Index count = sparse_.nonZeros();
+  for (int i = 0; i < made_.size(); ++i) mixed(i, [&](int, double) { ++count; });
+  if (count > std::numeric_limits<int>::max()) throw Error("the made rows have too many nonzeros");
+  all.reserve(count);
+  for (int i = 0; i < given(); ++i) {
+    const RowView r = sparse_row(i);
+    all.startVec(i);
+    for (int e = 0; e < r.count; ++e) all.insertBack(i, r.column[e]) = r.value[e];
+  }
+  for (int i = 0; i < made_.size(); ++i) {
+    all.startVec(given() + i);
+    mixed(i, [&](int j, double value) { all.insertBack(given() + i, j) = value; });
+  }
+  all.finalize();
+  sparse_.swap(all);
 }
 
 RowView Rows::sparse_row(int row) const {
@@ -41,13 +81,18 @@ std::vector<RowView> Rows::block(const int* row, int count, std::vector<double>&
     return out;
   }
   const std::size_t p = view_.cols;
+  const int n = view_.rows;
   buffer.resize(p * count);
+  const bool all_given = std::all_of(row, row + count, [n](int r) { return r < n; });
   for (std::size_t j = 0; j < p; ++j) {
-    const std::size_t offset = j * view_.rows;
-    if (view_.dense)
-      for (int i = 0; i < count; ++i) buffer[i * p + j] = view_.dense[offset + row[i]];
+    const std::size_t offset = j * n;
+    double* out = buffer.data() + j;
+    if (!all_given)
+      for (int i = 0; i < count; ++i) out[i * p] = row[i] < n ? cell(row[i], j) : made_cell(row[i] - n, j);
+    else if (view_.dense)
+      for (int i = 0; i < count; ++i) out[i * p] = view_.dense[offset + row[i]];
     else
-      for (int i = 0; i < count; ++i) buffer[i * p + j] = view_.dense_int[offset + row[i]];
+      for (int i = 0; i < count; ++i) out[i * p] = view_.dense_int[offset + row[i]];
   }
   for (int i = 0; i < count; ++i) out[i] = {view_.cols, nullptr, buffer.data() + i * p};
   return out;
@@ -150,7 +195,7 @@ Scaling make_scaling(const Columns& columns, const std::string& standardize) {
 }
 
 TrainingData::TrainingData(const MatrixView& view, const Rows& rows, Scaling scaling,
-                           const Hooks& hooks, const MadeRows& made, std::vector<int> donors)
+                           const Hooks& hooks, std::vector<int> donors)
     : rows_(&rows), scaling_(std::move(scaling)), d_(view.cols), ld_((view.cols + 3) / 4 * 4),
       donors_(std::move(donors)) {
   // Sparse rows want long chunks (a row has few cells in each), in whole pieces.
@@ -158,14 +203,14 @@ TrainingData::TrainingData(const MatrixView& view, const Rows& rows, Scaling sca
   chunks_ = (d_ + chunk_width_ - 1) / chunk_width_;
   shift_.assign(d_, 0);
   if (!view.is_sparse()) {
-    copy_dense(view, made, hooks);
+    copy_dense(view, hooks);
+    copy_made(hooks);
     return;
   }
   for (int j = 0; j < d_; ++j)
     shift_[j] = static_cast<Real>(scaling_.centre[j] * scaling_.inverse(j));
   cut_shift();
   copy_sparse(hooks);
-  make_sparse(made);
 }
 
 void TrainingData::cut_shift() {
@@ -177,9 +222,9 @@ void TrainingData::cut_shift() {
   shift_pieces_ = {piece_start_.data(), 2, piece_cell_.data()};
 }
 
-void TrainingData::copy_dense(const MatrixView& view, const MadeRows& made, const Hooks& hooks) {
+void TrainingData::copy_dense(const MatrixView& view, const Hooks& hooks) {
   const int n = view.rows;
-  dense_.assign((static_cast<std::size_t>(n) + made.size()) * ld_, 0);
+  dense_.assign(static_cast<std::size_t>(rows_->size()) * ld_, 0);
   hooks.run((n + block_rows - 1) / block_rows, [&](int b) {
     const int last = std::min(n, (b + 1) * block_rows);
     for (int j = 0; j < d_; ++j) {
@@ -191,10 +236,18 @@ void TrainingData::copy_dense(const MatrixView& view, const MadeRows& made, cons
       }
     }
   });
-  hooks.run((made.size() + block_rows - 1) / block_rows, [&](int b) {
-    for (int i = b * block_rows; i < std::min(made.size(), (b + 1) * block_rows); ++i) {
-      Real* out = dense_.data() + static_cast<std::size_t>(n + i) * ld_;
-      for (int j = 0; j < d_; ++j) out[j] = dense_[static_cast<std::size_t>(made.from(i, j)) * ld_ + j];
+}
+
+void TrainingData::copy_made(const Hooks& hooks) {
+  const int n = rows_->given(), made = rows_->size() - n;
+  hooks.run((made + block_rows - 1) / block_rows, [&](int b) {
+    thread_local std::vector<double> buffer;
+    const int first = n + b * block_rows, count = std::min(block_rows, rows_->size() - first);
+    const std::vector<RowView> block = rows_->block(first, count, buffer);
+    for (int i = 0; i < count; ++i) {
+      Real* out = dense_.data() + static_cast<std::size_t>(first + i) * ld_;
+      for (int j = 0; j < d_; ++j)
+        out[j] = static_cast<Real>((block[i].value[j] - scaling_.centre[j]) * scaling_.inverse(j));
     }
   });
 }
@@ -222,33 +275,6 @@ void TrainingData::copy_sparse(const Hooks& hooks) {
       }
     }
   });
-}
-
-// The nonzeros of both rows in the order of their columns, each column from one of them.
-void TrainingData::make_sparse(const MadeRows& made) {
-  const std::size_t n = rows_->size();
-  for (int i = 0; i < made.size(); ++i) {
-    const std::size_t* cells[2] = {start_.data() + made.source[i] * std::size_t(chunks_),
-                                   start_.data() + made.donor[i] * std::size_t(chunks_)};
-    std::size_t at[2] = {cells[0][0], cells[1][0]};
-    const std::size_t last[2] = {cells[0][chunks_], cells[1][chunks_]};
-    start_.resize((n + i + 1) * chunks_ + 1);
-    std::size_t* start = start_.data() + (n + i) * chunks_;
-    for (int c = 0; c < chunks_; ++c) {
-      start[c] = cell_.size();
-      while (true) {
-        const int a = at[0] < last[0] ? cell_[at[0]].column : d_;
-        const int b = at[1] < last[1] ? cell_[at[1]].column : d_;
-        const int j = std::min(a, b);
-        if (j >= chunk_end(c)) break;
-        const bool from_donor = made.from(i, j) != made.source[i];
-        if (from_donor ? b == j : a == j) cell_.push_back(Cell(cell_[at[from_donor]]));
-        at[0] += a == j;
-        at[1] += b == j;
-      }
-    }
-    start[chunks_] = cell_.size();
-  }
 }
 
 void TrainingData::gather(Batch& batch, const Distortion& distortion, const Stream& key,

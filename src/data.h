@@ -47,12 +47,29 @@ struct RowView {
   const double* value;
 };
 
-// The rows of a view, in double. Dense rows are copied out block by block; sparse
-// ones are turned round once.
+// Rows made of given ones, known by what they are made of. A mixed row is row source[i], some
+// of whose columns are those of row donor[i]; which ones is drawn column by column. A moved
+// row (dense data only) is row source[i] plus a share of the difference of donor[i] and other[i].
+struct MadeRows {
+  std::vector<int> source, donor;
+  std::vector<int> other;  // empty: the rows are mixed
+  double share = 0;        // of the columns that the donor gives, or of the difference
+  std::uint64_t key = 0;
+  int size() const { return static_cast<int>(source.size()); }
+  bool are_moved() const { return !other.empty(); }
+  int from(int i, int j) const {  // mixed: the row that column j of made row i comes from
+    Stream draw(key, static_cast<std::uint64_t>(i), Purpose::made, static_cast<std::uint64_t>(j));
+    return draw.uniform() < share ? donor[i] : source[i];
+  }
+};
+
+// The rows of a view, in double, and after them made rows. Dense rows are copied out, or
+// made, block by block; sparse ones are turned round once.
 class Rows {
  public:
-  explicit Rows(const MatrixView& view);
-  int size() const { return view_.rows; }
+  explicit Rows(const MatrixView& view, MadeRows made = {});
+  int size() const { return view_.rows + made_.size(); }
+  int given() const { return view_.rows; }
   int cols() const { return view_.cols; }
   bool is_sparse() const { return view_.is_sparse(); }
   // The given rows, or rows [first, first + count). Dense rows lie in `buffer`.
@@ -61,7 +78,18 @@ class Rows {
   RowView sparse_row(int row) const;
 
  private:
+  void make_sparse();
+  double cell(int row, int j) const {
+    const std::size_t at = static_cast<std::size_t>(j) * view_.rows + row;
+    return view_.dense ? view_.dense[at] : view_.dense_int[at];
+  }
+  double made_cell(int i, int j) const {
+    if (!made_.are_moved()) return cell(made_.from(i, j), j);
+    return cell(made_.source[i], j) + made_.share * (cell(made_.donor[i], j) - cell(made_.other[i], j));
+  }
+
   MatrixView view_;
+  MadeRows made_;
   Eigen::SparseMatrix<double, Eigen::RowMajor> sparse_;  // the same by rows
 };
 
@@ -88,19 +116,6 @@ struct Columns {
 Columns measure_columns(const MatrixView& x, const std::vector<double>& weight,
                         const Hooks& hooks);
 Scaling make_scaling(const Columns& columns, const std::string& standardize);
-
-// Rows made of two: row source[i], some of whose columns are those of row donor[i]. Which
-// ones is drawn column by column.
-struct MadeRows {
-  std::vector<int> source, donor;
-  double share = 0;  // of the columns that the donor gives
-  std::uint64_t key = 0;
-  int size() const { return static_cast<int>(source.size()); }
-  int from(int i, int j) const {  // the row that column j of made row i comes from
-    Stream draw(key, static_cast<std::uint64_t>(i), Purpose::made, static_cast<std::uint64_t>(j));
-    return draw.uniform() < share ? donor[i] : source[i];
-  }
-};
 
 // How rows are changed when a step reads them, so that none can be learnt by heart.
 struct Distortion {
@@ -129,13 +144,12 @@ struct ChunkRange {
   int first, last;
 };
 
-// What training reads: one single-precision copy of the data by rows, scaled; made rows
-// follow. Sparse rows are never centred in memory: the trainer subtracts `shift`
+// What training reads: one single-precision copy of the rows, given and made, scaled. Sparse rows are never centred in memory: the trainer subtracts `shift`
 // (centre / scale) through the intercepts instead.
 class TrainingData {
  public:
   TrainingData(const MatrixView& view, const Rows& rows, Scaling scaling, const Hooks& hooks,
-               const MadeRows& made = {}, std::vector<int> donors = {});
+               std::vector<int> donors = {});
 
   int d() const { return d_; }
   int ld() const { return ld_; }
@@ -169,10 +183,10 @@ class TrainingData {
                    int last) const;
 
  private:
-  void copy_dense(const MatrixView& view, const MadeRows& made, const Hooks& hooks);
+  void copy_dense(const MatrixView& view, const Hooks& hooks);
+  void copy_made(const Hooks& hooks);
   void copy_sparse(const Hooks& hooks);
   void cut_shift();
-  void make_sparse(const MadeRows& made);
   std::size_t stored(int row) const {  // nonzeros of a sparse row
     const std::size_t* cell = start_.data() + static_cast<std::size_t>(row) * chunks_;
     return cell[chunks_] - cell[0];

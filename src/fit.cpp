@@ -148,12 +148,12 @@ std::vector<Node> train_best(const Problem& p) {
 FitResult fit(const FitInput& in, const Hooks& hooks) {
   check(in);
   const Marks marks = mark(in);
-  const Rows rows(in.x);
   FitResult result;
   result.columns = measure_columns(in.x, training_weights(in, marks), hooks);
   const std::shared_ptr<const Lesson> lesson = in.lesson ? in.lesson : lesson_for(in, hooks);
+  const Rows rows(in.x, lesson->made);
   const TrainingData data(in.x, rows, make_scaling(result.columns, in.options.standardize), hooks,
-                          lesson->made, marks.training);
+                          marks.training);
   const std::unique_ptr<Task> truth = make_task(in.options, in.y, in.weight, marks.is_training);
   std::unique_ptr<Task> taught;
   if (!lesson->empty())
@@ -181,6 +181,7 @@ FitResult fit(const FitInput& in, const Hooks& hooks) {
   if (in.options.leaf == "linear")
     result.models = fit_leaf_models(result.tree, result.where, problem.observed,
                                     {rows, data.scaling(), in.y, in.weight}, hooks);
+  result.where.resize(in.x.rows);  // made rows are gone
   return result;
 }
 

@@ -206,7 +206,7 @@ struct World {
   World(const MatrixView& x, const std::vector<double>& y, const std::vector<double>& weight,
         const Options& o, const Hooks& h = serial_hooks())
       : options(o), hooks(h), rows(x),
-        data(x, rows, make_scaling(measure_columns(x, weight, h), o.standardize), h, {},
+        data(x, rows, make_scaling(measure_columns(x, weight, h), o.standardize), h,
              row_numbers(x.rows)),
         task(make_task(o, y, weight, std::vector<char>(x.rows, 1))), prior(o),
         all(row_numbers(x.rows)) {}

@@ -46,6 +46,70 @@ Moments direct(const Matrix& m, int j, const std::vector<double>& w) {
 
 }  // namespace
 
+// Made rows follow the given ones, alone and in blocks with them, and are what they claim;
+// training reads the same numbers, scaled.
+TEST(data_made_rows_follow_the_given_ones) {
+  Matrix m = random_matrix(90, 7, 0.6, 2);
+  for (double& v : m.x) v = std::round(3 * v);
+  const std::vector<int> whole(m.x.begin(), m.x.end());
+  MatrixView integer = m.dense();
+  integer.dense = nullptr;
+  integer.dense_int = whole.data();
+  MadeRows mixed, moved;
+  mixed.share = moved.share = 0.25;
+  mixed.key = 7;
+  for (int i = 0; i < 300; ++i) {
+    for (MadeRows* made : {&mixed, &moved}) {
+      made->source.push_back(i % 90);
+      made->donor.push_back((i * 11 + 5) % 90);
+    }
+    moved.other.push_back((i * 7 + 1) % 90);
+  }
+  const std::vector<int> pick = {389, 3, 90, 0, 201};
+  for (const MadeRows* made : {&mixed, &moved})
+    for (const MatrixView& view : {m.dense(), integer, m.sparse()}) {
+      if (view.is_sparse() && made == &moved) continue;
+      const Rows rows(view, *made);
+      CHECK(rows.given() == 90 && rows.size() == 390, rows.size());
+      const TrainingData data(view, rows,
+                              make_scaling(measure_columns(view, std::vector<double>(90, 1.0),
+                                                           serial_hooks()), "columns"),
+                              thread_hooks(2));
+      std::vector<double> buffer;
+      const std::vector<RowView> got = rows.block(pick.data(), 5, buffer);
+      Batch batch;
+      batch.index = pick;
+      data.gather(batch, {}, Stream(0, 0, Purpose::dropout), serial_hooks());
+      const std::vector<double> scaled = spread(data, batch);
+      for (std::size_t k = 0; k < pick.size(); ++k) {
+        const std::vector<double> row = spread(got[k], m.p);
+        const int i = pick[k] - 90;
+        for (int j = 0; j < m.p; ++j) {
+          double want = i < 0 ? m.at(pick[k], j) : m.at(mixed.from(i, j), j);
+          if (i >= 0 && made == &moved)
+            want = m.at(moved.source[i], j) + 0.25 * (m.at(moved.donor[i], j) - m.at(moved.other[i], j));
+          CHECK(row[j] == want, view.is_sparse(), pick[k], j, row[j], want);
+          const double centre = view.is_sparse() ? 0 : data.scaling().centre[j];
+          CHECK(scaled[k * m.p + j] == static_cast<Real>((want - centre) * data.scaling().inverse(j)),
+                view.is_sparse(), pick[k], j);
+        }
+      }
+    }
+}
+
+TEST(data_sparse_rows_are_not_moved) {
+  Matrix m = random_matrix(20, 3, 0.6, 2);
+  MadeRows moved;
+  moved.source = moved.donor = moved.other = {1};
+  bool thrown = false;
+  try {
+    Rows(m.sparse(), moved);
+  } catch (const Error&) {
+    thrown = true;
+  }
+  CHECK(thrown, 0);
+}
+
 TEST(data_rows_dense_integer_and_sparse_are_the_same) {
   Matrix m = random_matrix(150, 9, 0.6, 1);
   for (double& v : m.x) v = std::round(3 * v);
@@ -239,7 +303,7 @@ TEST(data_jitter_moves_rows_by_differences_of_donors) {
   std::vector<int> donors;
   for (int i = 0; i < m.n; i += 10) donors.push_back(i);
   const TrainingData data(x, rows, make_scaling(measure_columns(x, w, serial_hooks()), "none"),
-                          serial_hooks(), {}, donors);
+                          serial_hooks(), donors);
   Batch plain, moved, again, other, few;
   for (int i = 0; i < m.n; ++i) plain.index.push_back(i);
   moved.index = again.index = other.index = plain.index;

@@ -42,10 +42,10 @@ TEST(lesson_made_rows_take_each_column_from_one_of_two_rows) {
   }
   for (bool sparse : {false, true}) {
     const MatrixView view = x.view(sparse);
-    const Rows rows(view);
+    const Rows rows(view, made);
     const TrainingData data(view, rows,
                             make_scaling(measure_columns(view, weight, serial_hooks()), "columns"),
-                            thread_hooks(2), made);
+                            thread_hooks(2));
     double given = 0;
     for (int i = 0; i < 80; ++i) {
       const std::vector<Real> got = training_row(data, 60 + i);
