@@ -192,6 +192,18 @@ control_table <- list(
       "Trees of a forest that teaches the splits, see below. 0 for no teacher: the splits",
       "learn from the outcomes. 100 or more help where outcomes are noisy."
     )),
+  control_field("council_trees", "whole", 0, 1000, "council",
+    paste(
+      "Polytope trees that teach this one, see below. 0 for no council. Ten take some twenty",
+      "times as long, and help where borders are fine and outcomes are not noisy."
+    )),
+  control_field("council_rows", "whole", 1, 1000, "council",
+    "Rows that the council makes and names for every training row."),
+  control_field("council_move", "number", 0, 1, "council", above = TRUE,
+    paste(
+      "How far made rows lie from the training rows: the share of the difference of two other",
+      "rows that is added to a row. Of a sparse row, this share of the columns is taken from another."
+    )),
   control_field("leaf", "choice", NA, NA, "leaf", choices = c("constant", "linear"),
     paste(
       "What a leaf of a regression tree predicts: its mean, or a linear model of its",
@@ -212,7 +224,7 @@ names(control_table) <- vapply(control_table, `[[`, "", "name")
 
 control_groups <- c(
   tree = "Tree", grow = "Growing", refine = "Joint training", prior = "Priors and facets",
-  teacher = "Teacher",
+  teacher = "Teacher", council = "Council",
   leaf = "Leaves"
 )
 
@@ -238,6 +250,17 @@ control_groups <- c(
 #' rows fill the space between the others, so the tree finds borders that hold for new rows.
 #' The forest is gone after that: leaves are filled with the outcomes of the training rows,
 #' and the tree is read and used like any other. It needs one byte for every number of the data.
+#'
+#' @section Council:
+#' With `council_trees` above 0, that many trees are fitted first, each from a random start of its
+#' own, with these settings (and the same teacher, if there is one). Together they know far more
+#' than each of them. They name made rows, `council_rows` for every training row, by the class of
+#' the largest sum of shares, or by the mean of their numbers, and one more tree learns from these
+#' rows and the training rows alike, in `sqrt(1 + council_rows)` times as many steps. The others
+#' are gone after that. Leaves hold the outcomes of the training rows; in a leaf that they reach with
+#' less than `min_leaf_obs`, perhaps with none (`n = 0`), what the council says of the made rows there
+#' counts too, `1 / (1 + council_rows)` of a row each. `jitter` is for the council alone, and so is the teacher.
+#' Trials of `search` have no council. The made rows take four bytes for every number of theirs.
 #'
 #' @section Linear leaves:
 #' With `leaf = "linear"`, every node of the finished tree gets a ridge regression on its own
@@ -313,6 +336,9 @@ cpt_control <- function(max_depth = NULL,
                         shrink_rounds = 8,
                         facet_tolerance = 0,
                         teacher_trees = NULL,
+                        council_trees = 0,
+                        council_rows = 24,
+                        council_move = 0.15,
                         leaf = "constant",
                         leaf_shrinkage = NULL) {
   values <- mget(names(control_table))

@@ -22,6 +22,7 @@ fit_mold <- function(mold, settings, call) {
   check_leaf(settings$control$leaf, mold$task)
   check_teacher(settings$control$teacher_trees, mold)
   check_jitter(settings$control$jitter, mold)
+  check_council(settings$control, mold)
   mold <- weigh_classes(mold, settings$class_weights)
   run_all <- function(mold, cases) {
     fits <- run_engine(mold, cases, settings$threads, settings$verbose)

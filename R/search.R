@@ -40,7 +40,7 @@ most_leaves <- function(n) min(48, max(24, ceiling(n / 300)))
 # A trial trains less than a tree that is kept: it need only show which recipe is better.
 # Removing facets helps recipes with a strong prior most, so patient trials do some of it.
 search_effort <- function(n) {
-  list(starts = 2, tree_starts = 1, refine_epochs = 20, refine_min_steps = 500,
+  list(council_trees = 0, starts = 2, tree_starts = 1, refine_epochs = 20, refine_min_steps = 500,
     batch_size = 500, shrink_rounds = if (n < search_patience) 0 else 2)
 }
 

@@ -79,6 +79,9 @@ cpt::Options read_options(const Rcpp::List& list) {
   o.choose_size = field<bool>(list, "choose_size");
   o.leaf = field<std::string>(list, "leaf");
   o.teacher_trees = field<int>(list, "teacher_trees");
+  o.council_trees = field<int>(list, "council_trees");
+  o.council_rows = field<int>(list, "council_rows");
+  o.council_move = field<double>(list, "council_move");
   o.standardize = field<std::string>(list, "standardize");
   o.grow_epochs = field<int>(list, "grow_epochs");
   o.grow_min_steps = field<int>(list, "grow_min_steps");

@@ -1,6 +1,7 @@
 // finish.cpp: from the trained splits to the tree that is used: in double and the
 // user's units, filled by hard routing of all observed training rows, without dead or
-// useless leaves and without facets that decide nothing.
+// useless leaves and without facets that decide nothing. Rows that a council has named have
+// a say in what is dead, useless and decided, and help to fill leaves that too few others reach.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -23,20 +24,34 @@ class Finisher {
     remove_idle_facets();
     fill();
     while (merge()) fill();  // a tolerance above 0 may have moved rows
+    settle();
     where = where_;
     return tree_;
   }
 
   Tree filled() {
-    fill();
+    fill(false);
     return tree_;
   }
 
  private:
-  // Routes all rows; statistics, n, weight, loss and value of every node.
-  void fill() {
+  // The leaves as they stay: borders that only named rows asked for go.
+  void settle() {
+    if (p_.named.empty()) return;
+    fill(false);
+    while (merge()) fill(false);
+  }
+
+  void change(Tree tree) {
+    tree_ = std::move(tree);
+    where_.clear();
+  }
+
+  // Routes all rows; statistics, n, weight, loss and value of every node. Named rows count
+  // everywhere, or only in leaves where the others are fewer than a leaf must have.
+  void fill(bool with_named = true) {
     const int nodes = tree_.size(), width = p_.truth.statistics();
-    where_ = route(tree_, rows_, p_.hooks);
+    if (where_.empty()) where_ = route(tree_, rows_, p_.hooks);
     std::vector<double>& statistics = statistics_;
     statistics.assign(static_cast<std::size_t>(nodes) * width, 0.0);
     tree_.n.assign(nodes, 0);
@@ -45,6 +60,12 @@ class Finisher {
       p_.truth.accumulate(1, &row, nullptr, &statistics[static_cast<std::size_t>(leaf) * width]);
       ++tree_.n[leaf];
     }
+    std::vector<char> lacking(nodes);
+    for (int v = 0; v < nodes; ++v)
+      lacking[v] = with_named || statistics[static_cast<std::size_t>(v) * width] < least();
+    for (int row : p_.named)
+      if (lacking[where_[row]])
+        p_.truth.accumulate(1, &row, nullptr, &statistics[static_cast<std::size_t>(where_[row]) * width]);
     tree_.weight.assign(nodes, 0.0);
     tree_.loss.assign(nodes, 0.0);
     tree_.value.assign(static_cast<std::size_t>(nodes) * tree_.outputs, 0.0);
@@ -62,10 +83,11 @@ class Finisher {
     }
   }
 
+  double least() const { return std::max(p_.options.min_leaf_obs, 1e-12); }
+
   // A child with too few rows gives its place to its sibling; two leaves that
   // gain nothing become one. True if anything changed.
   bool merge() {
-    const double least = std::max(p_.options.min_leaf_obs, 1e-12);
     const double useful = std::max(p_.options.min_gain, 1e-12) * tree_.loss[0];
     std::vector<int> become(tree_.size());
     std::iota(become.begin(), become.end(), 0);
@@ -73,7 +95,7 @@ class Finisher {
     for (int v = tree_.size() - 1; v >= 0; --v) {
       if (tree_.is_leaf(v)) continue;
       const int l = tree_.left[v], r = tree_.right[v];
-      const bool small_l = tree_.weight[l] < least, small_r = tree_.weight[r] < least;
+      const bool small_l = tree_.weight[l] < least(), small_r = tree_.weight[r] < least();
       const bool leaves = tree_.is_leaf(l) && tree_.is_leaf(r);
       if ((small_l && small_r) || tree_.weight[v] < p_.options.min_split_obs) become[v] = -1;
       else if (small_l) become[v] = r;
@@ -81,7 +103,7 @@ class Finisher {
       else if (leaves && tree_.loss[v] - tree_.loss[l] - tree_.loss[r] <= useful) become[v] = -1;
       changed = changed || become[v] != v;
     }
-    if (changed) tree_ = contract(tree_, become);
+    if (changed) change(contract(tree_, become));
     return changed;
   }
 
@@ -110,7 +132,7 @@ class Finisher {
       become[v] = -1;
       changed = true;
     }
-    if (changed) tree_ = contract(tree_, become);
+    if (changed) change(contract(tree_, become));
     return changed;
   }
 
@@ -118,6 +140,7 @@ class Finisher {
   void remove_idle_facets() {
     std::vector<std::vector<int>> arriving(tree_.size());
     arriving[0] = p_.observed;
+    arriving[0].insert(arriving[0].end(), p_.named.begin(), p_.named.end());
     std::vector<std::vector<int>> kept(tree_.size());
     for (int v = 0; v < tree_.size(); ++v) {
       if (tree_.is_leaf(v)) continue;
@@ -248,7 +271,8 @@ class Finisher {
   }
 
   void keep_facets(const std::vector<std::vector<int>>& kept) {
-    Tree old = tree_;
+    const Tree old = tree_;
+    where_.clear();
     tree_.r.clear();
     tree_.intercept.clear();
     tree_.coef.clear();

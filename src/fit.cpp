@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <numeric>
 
+#include "council.h"
 #include "descent.h"
 
 namespace cpt {
@@ -113,8 +115,8 @@ Trained train(const Problem& shared, int start, const Hooks& hooks) {
   // Start 0 is the seed's own; others are as far from it as from those of other seeds.
   if (start > 0) options.seed = Stream(options.seed, start, Purpose::tree).bits();
   const Problem p{options, shared.data, shared.task, shared.truth, shared.prior, shared.training,
-                  shared.observed, shared.validation, hooks, out.history, shared.root_loss,
-                  shared.grow_share};
+                  shared.observed, shared.validation, shared.named, hooks, out.history,
+                  shared.root_loss, shared.grow_share};
   out.nodes = grow(p);
   refine(p, out.nodes);
   shrink(p, out.nodes);
@@ -143,9 +145,50 @@ std::vector<Node> train_best(const Problem& p) {
   return std::move(trained[best].nodes);
 }
 
+// The council's trees first, then the one that they teach.
+FitResult fit_with_council(const FitInput& in, const Hooks& hooks) {
+  check(in);
+  std::vector<FitInput> members(in.options.council_trees, in);
+  for (std::size_t i = 0; i < members.size(); ++i)
+    members[i].options = member_options(in.options, static_cast<int>(i));
+  std::vector<Tree> council;
+  for (FitResult& member : fit_all(members, part_of(hooks, 0, 2)))
+    council.push_back(std::move(member.tree));
+  FitInput pupil = in;
+  pupil.options = pupil_options(in.options);
+  pupil.lesson = std::make_shared<Lesson>(
+      council_lesson(in.x, mark(in).training, council, in.options, hooks));
+  return fit(pupil, part_of(hooks, 1, 2));
+}
+
+// What the splits learn and what fills the leaves and judges (null: the same); both know the
+// rows that a council has named.
+struct Tasks {
+  std::unique_ptr<Task> learnt, truth;
+};
+
+Tasks make_tasks(const FitInput& in, const Marks& marks, const Lesson& lesson) {
+  std::vector<double> y = in.y, weight = in.weight;
+  std::vector<char> is_training = marks.is_training;
+  const bool named = !lesson.verdict.empty();
+  const std::vector<double> learnt =
+      lesson.made.size() > 0 ? lesson_weights(lesson, in.weight, marks.training) : in.weight;
+  if (named) {
+    y.insert(y.end(), lesson.verdict.begin(), lesson.verdict.end());
+    weight.insert(weight.end(), learnt.begin() + in.x.rows, learnt.end());
+    is_training.resize(y.size(), 0);  // only observed outcomes set the scale
+  }
+  Tasks tasks;
+  tasks.truth = make_task(in.options, y, weight, is_training);
+  if (!lesson.opinion.empty()) tasks.learnt = tasks.truth->taught(lesson.opinion, learnt);
+  if (named) tasks.learnt = make_task(in.options, y, learnt, is_training);
+  return tasks;
+}
+
 }  // namespace
 
 FitResult fit(const FitInput& in, const Hooks& hooks) {
+  if (in.options.council_trees > 0) return fit_with_council(in, hooks);
   check(in);
   const Marks marks = mark(in);
   FitResult result;
@@ -154,23 +197,23 @@ FitResult fit(const FitInput& in, const Hooks& hooks) {
   const Rows rows(in.x, lesson->made);
   const TrainingData data(in.x, rows, make_scaling(result.columns, in.options.standardize), hooks,
                           marks.training);
-  const std::unique_ptr<Task> truth = make_task(in.options, in.y, in.weight, marks.is_training);
-  std::unique_ptr<Task> taught;
-  if (!lesson->empty())
-    taught = truth->taught(lesson->opinion, lesson_weights(*lesson, in.weight, marks.training));
-  const Task& task = taught ? *taught : *truth;
+  const Tasks tasks = make_tasks(in, marks, *lesson);
+  const Task& truth = *tasks.truth;
+  const Task& task = tasks.learnt ? *tasks.learnt : truth;
   const Prior prior(in.options);
 
-  std::vector<int> training = marks.training;
-  for (int i = 0; i < lesson->made.size(); ++i) training.push_back(in.x.rows + i);
+  std::vector<int> training = marks.training, made(lesson->made.size());
+  std::iota(made.begin(), made.end(), in.x.rows);
+  training.insert(training.end(), made.begin(), made.end());
+  if (lesson->verdict.empty()) made.clear();
   std::vector<double> statistics(task.statistics(), 0.0);
   task.accumulate(static_cast<int>(training.size()), training.data(), nullptr, statistics.data());
   const double grow_work = static_cast<double>(in.options.max_depth) * in.options.grow_epochs *
                            (in.options.starts + 1) / 2;
   const double refine_work = 1.0 + 1.5 * in.options.max_depth * in.options.refine_epochs;
 
-  Problem problem{in.options, data, task, *truth, prior, training, marks.training,
-                  marks.validation, hooks, result.history, task.impurity(statistics.data()),
+  Problem problem{in.options, data, task, truth, prior, training, marks.training,
+                  marks.validation, made, hooks, result.history, task.impurity(statistics.data()),
                   grow_work / (grow_work + refine_work)};
   result.tree = finish(problem, train_best(problem), rows, result.where);
   if (in.fill_all && !marks.validation.empty()) {

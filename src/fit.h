@@ -45,6 +45,7 @@ struct Problem {
   const Prior& prior;
   std::vector<int> training;  // rows that the splits learn from: observed and made ones
   std::vector<int> observed, validation;
+  std::vector<int> named;  // made rows that help to fill leaves where observed ones are few
   const Hooks& hooks;
   std::vector<Record>& history;
   double root_loss;     // impurity of all training rows

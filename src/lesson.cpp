@@ -51,8 +51,9 @@ std::vector<double> lesson_weights(const Lesson& lesson, const std::vector<doubl
   double observed = 0, made = 0;
   for (int r : training) observed += weight[r];
   for (std::size_t i = weight.size(); i < out.size(); ++i) made += out[i];
+  const double share = lesson.verdict.empty() ? 0.5 : observed / (observed + made);
   for (std::size_t i = 0; i < out.size(); ++i)
-    out[i] *= i < weight.size() ? 0.5 : 0.5 * observed / made;
+    out[i] *= i < weight.size() ? share : (1 - share) * observed / made;
   return out;
 }
 

@@ -27,6 +27,9 @@ struct Options {
   bool choose_size = false;
   std::string leaf;  // "constant", "linear"
   int teacher_trees = 0;  // 0: no teacher
+  int council_trees = 0;  // 0: no council
+  int council_rows = 0;
+  double council_move = 0;
 
   // training
   std::string standardize;  // "columns", "matrix", "none"

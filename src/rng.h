@@ -13,7 +13,7 @@ namespace cpt {
 
 enum class Purpose : std::uint64_t {
   start = 1, shuffle = 2, dropout = 3, sample = 4, forest = 5, made = 6, tree = 7,
-  jitter = 8
+  jitter = 8, council = 9
 };
 
 class Stream {

@@ -53,6 +53,12 @@ rounded <- function(...) {
     batch_size = 2000, refine_min_steps = 6000), list(...))
 }
 
+# Ten jittered trees teach one.
+council <- function(...) {
+  utils::modifyList(list(dropout = 0, jitter = 0.1, starts = 5, council_trees = 10,
+    council_rows = 24, council_move = 0.15), list(...))
+}
+
 paper_changes <- list(
   rings = list(
     `as it is` = list(),
@@ -79,7 +85,10 @@ paper_changes <- list(
     `jitter .1, 400 epochs` = list(dropout = 0, jitter = 0.1, refine_epochs = 400),
     `jitter .1, 60 facets` = list(dropout = 0, jitter = 0.1, max_facets = 60),
     `jitter .12, five starts, less steep, 400 epochs` = list(dropout = 0, jitter = 0.12,
-      starts = 5, lambda_end = 8, refine_epochs = 400)
+      starts = 5, lambda_end = 8, refine_epochs = 400),
+    `council` = council(),
+    `council, smaller leaves` = council(min_leaf_obs = 1, min_split_obs = 2),
+    `council, nearer rows` = council(council_move = 0.1)
   ),
   connect4 = list(
     `as it is` = list(),

@@ -215,7 +215,7 @@ struct World {
   Problem problem() {
     std::vector<double> s(task->statistics(), 0.0);
     task->accumulate(static_cast<int>(all.size()), all.data(), nullptr, s.data());
-    return Problem{options, data, *task, *task, prior, all, all, {}, hooks, history,
+    return Problem{options, data, *task, *task, prior, all, all, {}, {}, hooks, history,
                    task->impurity(s.data()), 0.5};
   }
 };
