@@ -75,7 +75,8 @@
 #'   `node` (root 1; children of `v` are `2v`, inside the polytope, and `2v + 1`,
 #'   outside), `parent` (0 for the root), `depth`, `left` and `right` (positions of
 #'   the children, 0 for a leaf), `n` (training rows), `weight` (their total
-#'   weight), `loss` (entropy times weight, or sum of squares), `value` (matrix:
+#'   weight, with that of a council's rows where these help out, see
+#'   [cpt_control()]), `loss` (entropy times weight, or sum of squares), `value` (matrix:
 #'   weighted counts per class, or the mean), `threshold`, `first` and `facets`
 #'   (position of the first facet and number of facets). One element per facet:
 #'   `r` (weight), `intercept`, `coef` (matrix, one row per coded column). And

@@ -28,7 +28,8 @@ changes <- list(
   `one tree` = list(tree_starts = 1),
   `the best of four trees` = list(tree_starts = 4),
   `no teacher` = list(teacher_trees = 0),
-  `a teacher` = list(teacher_trees = 100)  # tables of the suite then follow the recipe with one
+  `a teacher` = list(teacher_trees = 100),  # tables of the suite then follow the recipe with one
+  `a council` = list(council_trees = 10, council_rows = 24)
 )
 of_suite_changes <- c("as it is", "jitter", "a teacher")
 if (!is.null(chosen("change"))) changes <- changes[chosen("change")]
@@ -39,6 +40,7 @@ changed <- function(settings, change) {
 }
 
 tables <- lapply(stats::setNames(nm = c("letter", "bace", "rings")), validation_parts, given$folder)
+paper_settings$letter$council_trees <- 0  # it is one of the changes
 paper_settings$rings <- paper_base$rings  # one tree: a choice of several hides what a part does
 
 quarter <- function(data) {
