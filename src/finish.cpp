@@ -50,30 +50,32 @@ class Finisher {
   // Routes all rows; statistics, n, weight, loss and value of every node. Named rows count
   // everywhere, or only in leaves where the others are fewer than a leaf must have.
   void fill(bool with_named = true) {
-    const int nodes = tree_.size(), width = p_.truth.statistics();
     if (where_.empty()) where_ = route(tree_, rows_, p_.hooks);
-    std::vector<double>& statistics = statistics_;
-    statistics.assign(static_cast<std::size_t>(nodes) * width, 0.0);
+    const int nodes = tree_.size(), width = p_.truth.statistics();
+    statistics_.assign(static_cast<std::size_t>(nodes) * width, 0.0);
     tree_.n.assign(nodes, 0);
     for (int row : p_.observed) {
-      const int leaf = where_[row];
-      p_.truth.accumulate(1, &row, nullptr, &statistics[static_cast<std::size_t>(leaf) * width]);
-      ++tree_.n[leaf];
+      p_.truth.accumulate(1, &row, nullptr, statistics(where_[row]));
+      ++tree_.n[where_[row]];
     }
-    std::vector<char> lacking(nodes);
-    for (int v = 0; v < nodes; ++v)
-      lacking[v] = with_named || statistics[static_cast<std::size_t>(v) * width] < least();
+    std::vector<char> counts(nodes);
+    for (int v = 0; v < nodes; ++v) counts[v] = with_named || statistics(v)[0] < least();
     for (int row : p_.named)
-      if (lacking[where_[row]])
-        p_.truth.accumulate(1, &row, nullptr, &statistics[static_cast<std::size_t>(where_[row]) * width]);
+      if (counts[where_[row]]) p_.truth.accumulate(1, &row, nullptr, statistics(where_[row]));
+    sum_up();
+  }
+
+  // From the leaves to the root; preorder: children come after their parent.
+  void sum_up() {
+    const int nodes = tree_.size(), width = p_.truth.statistics();
     tree_.weight.assign(nodes, 0.0);
     tree_.loss.assign(nodes, 0.0);
     tree_.value.assign(static_cast<std::size_t>(nodes) * tree_.outputs, 0.0);
-    for (int v = nodes - 1; v >= 0; --v) {  // preorder: children come after their parent
-      double* s = &statistics[static_cast<std::size_t>(v) * width];
+    for (int v = nodes - 1; v >= 0; --v) {
+      double* s = statistics(v);
       if (!tree_.is_leaf(v)) {
         for (int child : {tree_.left[v], tree_.right[v]}) {
-          for (int i = 0; i < width; ++i) s[i] += statistics[static_cast<std::size_t>(child) * width + i];
+          for (int i = 0; i < width; ++i) s[i] += statistics(child)[i];
           tree_.n[v] += tree_.n[child];
         }
       }
@@ -81,6 +83,10 @@ class Finisher {
       tree_.loss[v] = p_.truth.reported_loss(p_.truth.impurity(s));
       p_.truth.value(s, &tree_.value[static_cast<std::size_t>(v) * tree_.outputs]);
     }
+  }
+
+  double* statistics(int v) {
+    return &statistics_[static_cast<std::size_t>(v) * p_.truth.statistics()];
   }
 
   double least() const { return std::max(p_.options.min_leaf_obs, 1e-12); }
@@ -110,7 +116,7 @@ class Finisher {
   // A split whose two sides do not predict the validation rows better than the node
   // itself goes, from the bottom up. True if anything changed.
   bool prune() {
-    const int nodes = tree_.size(), width = p_.truth.statistics();
+    const int nodes = tree_.size();
     const std::vector<int> parent = parent_positions(tree_);
     std::vector<int> become(nodes);
     std::iota(become.begin(), become.end(), 0);
@@ -118,8 +124,7 @@ class Finisher {
     for (int row : p_.validation)
       for (int v = where_[row]; v >= 0; v = parent[v]) {
         double cost = 0;
-        p_.truth.costs(&statistics_[static_cast<std::size_t>(v) * width], validation_trace, 1, &row,
-                      &cost);
+        p_.truth.costs(statistics(v), validation_trace, 1, &row, &cost);
         alone[v] += p_.truth.weight(row) * cost;
       }
     std::vector<double> below = alone;
