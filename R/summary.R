@@ -36,7 +36,9 @@
 #'   of nonzero coefficients) and `coefficients` (number of all),
 #' * `loss` (training loss per unit of weight: entropy in nats, or mean squared
 #'   error), `error` (share of the weight misclassified, or root mean squared
-#'   error), `explained` (share of the root's loss that the tree explains),
+#'   error), `explained` (share of the root's loss that the tree explains); with a council
+#'   these count, in leaves that few training rows reach, also the rows that it named (see
+#'   [cpt_control()]),
 #' * `scores`: data frame with a row for `"training"`, and where there are such rows
 #'   `"held out"`, `"new, hard tree"` and `"new, soft tree"`: `of`, `rows`, then `accuracy`
 #'   and `log_loss` (nats a row; probabilities below 1e-15 count as 1e-15), or `r_squared`
