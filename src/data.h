@@ -144,8 +144,9 @@ struct ChunkRange {
   int first, last;
 };
 
-// What training reads: one single-precision copy of the rows, given and made, scaled. Sparse rows are never centred in memory: the trainer subtracts `shift`
-// (centre / scale) through the intercepts instead.
+// What training reads: one single-precision copy of the rows, given and made, scaled. Sparse
+// rows are never centred in memory: the trainer subtracts `shift` (centre / scale) through the
+// intercepts instead.
 class TrainingData {
  public:
   TrainingData(const MatrixView& view, const Rows& rows, Scaling scaling, const Hooks& hooks,

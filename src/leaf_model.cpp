@@ -45,7 +45,7 @@ LeafModels fit_leaf_models(const Tree& tree, const std::vector<int>& where,
     models.intercept[v] = models.low[v] = models.high[v] = tree.value[v];
     if (rows[v].empty()) return;
     const Ridge ridge = fit_ridge(data, rows[v], RidgeLimits(), inner);
-    double least = infinity, most = -infinity;
+    double least = tree.value[v], most = least;  // a council may have moved it out of their range
     for (int row : rows[v]) {
       least = std::min(least, data.y[row]);
       most = std::max(most, data.y[row]);

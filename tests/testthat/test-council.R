@@ -81,6 +81,23 @@ test_that("a council of a regression keeps the outcome's units, also with linear
   expect_lt(deviance(linear), deviance(one))
 })
 
+test_that("a linear leaf of few rows says what the council says", {
+  seen <- 0
+  for (seed in 1:8) {
+    x <- noise_matrix(60, 2, from = seed)
+    d <- data.frame(x, y = 100 + 10 * (rowSums(x^2) < 1) + 5 * (x[, 1] > 0.3))
+    settings <- list(max_depth = 5, min_leaf_obs = 3, min_split_obs = 2, prior_weight = 0,
+      council_trees = 3, council_rows = 12, council_move = 0.6)
+    fit <- cpt(y ~ ., d, control = do.call(brisk, c(settings, leaf = "linear")), seed = seed)
+    few <- which(tree_leaf(fit$tree) & fit$tree$n < 3L & fit$tree$n > 0L)
+    rows <- fit$where %in% fit$tree$node[few]
+    at <- match(fit$where[rows], fit$tree$node)
+    expect_equal(unname(predict(fit, d)[rows]), fit$tree$value[at, 1])
+    seen <- seen + sum(abs(d$y[rows] - fit$tree$value[at, 1]) > 0.1)
+  }
+  expect_gt(seen, 0)
+})
+
 test_that("sparse rows and a teacher go with a council", {
   d <- sparse_data(200)
   fit <- cpt(d$sparse, d$y, control = brisk(council_trees = 3, council_rows = 4), seed = 1)
@@ -107,6 +124,10 @@ test_that("data that are too large for a council are told", {
   expect_error(check_council(control, mold, most = 11999), class = "cpt_error_data")
   expect_null(check_council(control, mold, most = 12000))
   expect_null(check_council(cpt_control(), mold, most = 1))
+  # before anything is fitted
+  long <- Matrix::sparseMatrix(i = 1:10, j = rep(1, 10), x = 1, dims = c(2.2e6, 1))
+  expect_error(cpt(long, seq_len(2.2e6), council_trees = 1, council_rows = 1000, search = FALSE),
+    class = "cpt_error_data")
   sparse <- list(x = Matrix::sparseMatrix(i = 1:10, j = rep(1, 10), x = 1, dims = c(1e6, 1)))
   expect_identical(council_size(9, sparse), c(rows = 1e7, cells = 100))
 })
