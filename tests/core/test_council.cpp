@@ -1,5 +1,7 @@
 // test_council.cpp: made rows and verdicts are what they claim; the pupil holds outcomes, and
 // verdicts only where no observed row arrives; it knows fresh rows better than one tree alone.
+#include <memory>
+
 #include "council.h"
 #include "support.h"
 #include "test.h"
@@ -71,6 +73,40 @@ TEST(council_rows_with_verdicts_count_like_the_others) {
   const std::vector<double> want = {0.25, 0.75, 1.25, 0.25, 0.75, 0.25, 0.75, 0.25, 0.75};
   CHECK(got.size() == want.size(), got.size());
   for (std::size_t i = 0; i < want.size(); ++i) CHECK(std::fabs(got[i] - want[i]) < 1e-12, i, got[i]);
+}
+
+// The fit against its parts, each from a start of its own; and the pupil begins from all rows,
+// given and made, one as good as the other.
+TEST(council_fit_is_that_of_a_pupil_of_its_members) {
+  const Sample s = rings(150, 3, false, 71);
+  Options o = council_options(false);
+  o.jitter = 0.1;
+  o.teacher_trees = 20;
+  o.tree_starts = 2;
+  const FitInput in = fit_input(s, s.x.dense(), o);
+  std::vector<Tree> trees;
+  for (int t = 0; t < 4; ++t) {
+    FitInput member = in;
+    member.options = member_options(o, t);
+    CHECK(member.options.council_trees == 0 && member.options.tree_starts == 1, t);
+    CHECK(member.options.jitter == 0.1 && member.options.teacher_trees == 20, t);
+    trees.push_back(fit(member, serial_hooks()).tree);
+    for (int k = 0; k < t; ++k) CHECK(!same_bits(trees[t], trees[k]), t, k);
+  }
+  FitInput pupil = in;
+  pupil.options = pupil_options(o);
+  CHECK(pupil.options.jitter == 0 && pupil.options.teacher_trees == 0 && pupil.options.council_trees == 0, 0);
+  const auto lesson = std::make_shared<Lesson>(
+      council_lesson(s.x.dense(), row_numbers(150), trees, o, serial_hooks()));
+  pupil.lesson = lesson;
+  const FitResult got = fit(in, serial_hooks());
+  CHECK(same_bits(got.tree, fit(pupil, serial_hooks()).tree), 0);
+  double red = 0;
+  for (double y : s.y) red += y;
+  for (double y : lesson->verdict) red += y;
+  const double share = red / (150 + lesson->verdict.size());
+  const double entropy = -share * std::log(share) - (1 - share) * std::log(1 - share);
+  CHECK(std::fabs(got.history[0].hard_loss - entropy) < 1e-9, got.history[0].hard_loss, entropy);
 }
 
 // Of 1 + 8 times as many rows three times as many steps: a third of the passes.
