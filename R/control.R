@@ -256,8 +256,10 @@ control_groups <- c(
 #' own, with these settings (and the same teacher, if there is one). Together they know far more
 #' than each of them. They name made rows, `council_rows` for every training row, by the class of
 #' the largest sum of shares, or by the mean of their numbers, and one more tree learns from these
-#' rows and the training rows alike, in `sqrt(1 + council_rows)` times as many steps. The others
-#' are gone after that. Leaves hold the outcomes of the training rows; in a leaf that they reach with
+#' rows and the training rows alike, in `sqrt(1 + council_rows)` times as many steps; its priors
+#' (`prior_weight`, `ridge`) weigh `1 / (1 + council_rows)` as much, since what they guard against,
+#' chance in few rows, is gone where the council names as many as it likes. The others are gone
+#' after that. Leaves hold the outcomes of the training rows; in a leaf that they reach with
 #' less than `min_leaf_obs`, perhaps with none (`n = 0`), what the council says of the made rows there
 #' counts too, `1 / (1 + council_rows)` of a row each. `jitter` is for the council alone, and so is the teacher.
 #' Trials of `search` have no council. The made rows take four bytes for every number of theirs.

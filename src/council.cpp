@@ -77,9 +77,11 @@ Options member_options(Options options, int i) {
 }
 
 Options pupil_options(Options options) {
-  const double more = std::sqrt(1.0 + options.council_rows);
+  const double rows = 1.0 + options.council_rows, more = std::sqrt(rows);
   options.grow_epochs = static_cast<int>(std::ceil(more * options.grow_epochs));
   options.refine_epochs = static_cast<int>(std::ceil(more * options.refine_epochs));
+  options.prior_weight /= rows;  // counts once per data set, and there are so many
+  options.ridge /= rows;
   options.jitter = 0;  // made rows are moved already
   options.teacher_trees = 0;
   options.council_trees = 0;

@@ -16,8 +16,8 @@ namespace cpt {
 // The settings of member i: as asked for, but one tree from a start of its own.
 Options member_options(Options options, int i);
 
-// The settings of the pupil. It learns from 1 + council_rows times as many rows, and takes the
-// square root of that many times as many steps.
+// The settings of the pupil. It learns from 1 + council_rows times as many rows: it takes the
+// square root of that many times as many steps, and priors weigh that much less beside the rows.
 Options pupil_options(Options options);
 
 // Made rows, `council_rows` of each training row, and what the council says of them.

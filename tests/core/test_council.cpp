@@ -122,6 +122,18 @@ TEST(council_pupil_takes_more_steps_by_the_root_of_its_rows) {
   CHECK(passes == 7, passes);  // ceil(20 * 3 / 9)
 }
 
+// Priors count once per data set, and the pupil's is 1 + 4 times as large: it keeps facets that
+// members of as strong a prior had to give up.
+TEST(council_pupil_priors_weigh_less_by_its_rows) {
+  Options o = council_options(false);
+  o.council_rows = 4;
+  o.prior_weight = 1;
+  o.ridge = 10;
+  CHECK(std::fabs(pupil_options(o).prior_weight - 0.2) < 1e-12, pupil_options(o).prior_weight);
+  CHECK(std::fabs(pupil_options(o).ridge - 2) < 1e-12, pupil_options(o).ridge);
+  CHECK(member_options(o, 0).prior_weight == 1 && member_options(o, 0).ridge == 10, 0);
+}
+
 TEST(council_fit_is_the_same_in_any_order_of_tasks) {
   for (bool regression : {false, true})
     for (bool sparse : {false, true}) {
