@@ -18,13 +18,17 @@ suite_score <- function(y, estimate) {
   1 - sum((y - estimate)^2) / sum((y - mean(y))^2)
 }
 
+# A tree with the defaults but for what is given.
+polytope_tree <- function(...) function(train, test, seed) {
+  fit <- cpt(train$x, train$y, ..., seed = seed, threads = given$threads[1], verbose = FALSE)
+  size <- as.data.frame(fit)
+  list(estimate = predict(fit, test$x), leaves = sum(size$is_leaf),
+    facets = if (any(!size$is_leaf)) stats::median(size$facets[!size$is_leaf]) else 0)
+}
+
 methods <- list(
-  cpt = function(train, test, seed) {
-    fit <- cpt(train$x, train$y, seed = seed, threads = given$threads[1], verbose = FALSE)
-    size <- as.data.frame(fit)
-    list(estimate = predict(fit, test$x), leaves = sum(size$is_leaf),
-      facets = if (any(!size$is_leaf)) stats::median(size$facets[!size$is_leaf]) else 0)
-  },
+  cpt = polytope_tree(),
+  `cpt with a council` = polytope_tree(council_trees = 10),
   rpart = function(train, test, seed) {
     set.seed(seed)
     tree <- rpart::rpart(y ~ ., data.frame(as_frame(train$x), y = train$y),
