@@ -62,15 +62,14 @@ for (data in names(tables)) {
     if (change == "jitter" && !is.matrix(tables[[data]][[1]]$fit$x)) next  # it needs dense rows
     settings <- changed(as_is, changes[[change]])
     for (seed in given$seeds) {
-      fits <- lapply(tables[[data]], function(part) {
-        do.call(cpt, c(list(part$fit$x, part$fit$y, seed = seed, threads = given$threads[1],
-          verbose = FALSE), settings))
-      })
+      timings <- lapply(tables[[data]], function(part) timed(fit_part(part, settings, seed, given$threads[1])))
+      fits <- lapply(timings, `[[`, "value")
       if (change == "as it is") usual <- fits[[1]]$control
       else if (identical(fits[[1]]$control, usual)) break  # it is so already
       mean <- rowMeans(mapply(function(fit, part) {
         c(score_of(fit, part$score$x, part$score$y), size_of(fit))
       }, fits, tables[[data]]))
+      mean[["seconds"]] <- mean(vapply(timings, `[[`, 0, "seconds"))
       row <- data.frame(data, change, metric = names(mean)[1], seed, score = signif(mean[[1]], 6),
         t(signif(mean[-1], 4)), row.names = NULL)
       cat(unlist(lapply(row, format)), "\n")

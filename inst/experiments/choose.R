@@ -1,5 +1,5 @@
-# Chooses among the changes that settings.R lists: each is fitted on the training rows and
-# scored on the validation rows, with several seeds; the best mean is the choice.
+# Chooses among the changes that settings.R lists: each is fitted and scored on parts of the
+# training and validation rows (choosing_parts()), with several seeds; the best mean is the choice.
 #   Rscript inst/experiments/choose.R DATA [--only=NAME,...] [--change=NAME;...] [--seeds=1,2,3]
 #     [--threads=1] [--csv=FILE]
 # Rings need no data folder. --csv adds a row per change and seed to a file, such as inst/extdata/choices.csv.
@@ -7,11 +7,10 @@ here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE
 source(file.path(here, "common.R"))
 
 given <- arguments(seeds = 1:3)
-if (is.null(chosen("threads"))) given$threads <- 1L
 changes <- paper_changes[chosen("only") %||% names(paper_changes)]
 
 for (name in names(changes)) {
-  judges <- validation_parts(name, given$folder)
+  judges <- choosing_parts(name, given$folder)
   tried <- changes[[name]]
   wanted <- grep("^--change=", commandArgs(TRUE), value = TRUE)
   if (length(wanted)) tried <- tried[strsplit(sub("^[^=]*=", "", wanted), ";")[[1]]]
@@ -19,8 +18,7 @@ for (name in names(changes)) {
     settings <- utils::modifyList(paper_base[[name]], c(tried[[change]], list(search = FALSE)))
     rows <- do.call(rbind, lapply(given$seeds, function(seed) {
       got <- rowMeans(vapply(judges, function(part) {
-        fit <- do.call(cpt, c(list(part$fit$x, part$fit$y, seed = seed, threads = given$threads[1],
-          verbose = FALSE), settings))
+        fit <- fit_part(part, settings, seed, given$threads[1])
         c(score_of(fit, part$score$x, part$score$y), size_of(fit)["leaves"])
       }, c(score = 0, leaves = 0)))
       data.frame(data = name, change = change, metric = metric_name(judges[[1]]$fit$y), seed = seed,
