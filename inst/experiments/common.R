@@ -6,8 +6,8 @@
 # thread counts every tree is fitted once for each and the predictions compared. `seconds` are
 # those of the processor: with one thread (the default) they are what a quiet machine takes, also
 # when other work runs beside.
-# --validate fits on the training part and scores the validation part: settings are
-# chosen that way. Without it, the tree is fitted on both and the test part scored.
+# --validate fits on the training part and scores the validation part, for trials by hand
+# (choose.R chooses by other rows). Without it, the tree is fitted on both and the test part scored.
 # --peers also fits rpart (grown out, and pruned by cross-validation), an oblique tree
 # (max_facets = 1), a forest of 500 trees and a ridge regression; --only-peers nothing but
 # those of them whose names hold one of the words. --csv adds the rows to
@@ -75,7 +75,7 @@ cut_parts <- function(all, judges) {
     score = list(x = all$x[judges, , drop = FALSE], y = all$y[judges]))
 }
 
-# What parts are judged by: a list of parts. Bace has few validation rows, which say
+# What trials are judged by: a list of parts. Bace has few validation rows, which say
 # little: there it is five folds of training and validation rows.
 validation_parts <- function(name, folder) {
   if (name == "rings") return(list(rings_parts(validate = TRUE)))
